@@ -1,0 +1,25 @@
+# make run    build, then simulate a shipped system and draw it (out/index.html)
+# make test   build and run every test
+# make build  install what is missing (Debian), configure, compile: the program is build/penn
+.PHONY: run test build setup sanitize fuzz clean
+
+run: build
+	scripts/run.sh
+
+test: build
+	ctest --preset release
+
+build: setup
+	cmake --preset release
+	cmake --build --preset release
+
+setup:
+	@scripts/setup.sh
+
+sanitize: setup
+	cmake --preset sanitize
+	cmake --build --preset sanitize
+	ctest --preset sanitize
+
+clean:
+	rm -rf build build-sanitize build-fuzz out

@@ -1,0 +1,19 @@
+# One interface target, penn_flags, carries every compiler flag.
+add_library(penn_flags INTERFACE)
+target_compile_options(penn_flags INTERFACE -Wall -Wextra -Werror -fno-math-errno -fno-trapping-math)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
+endif()
+
+if(PENN_NATIVE)
+  # ccache sees only the words of the command line; the macro makes "native" mean this processor and no other.
+  execute_process(COMMAND sh -c "'${CMAKE_CXX_COMPILER}' -march=native -dM -E -x c++ /dev/null | cksum | cut -d' ' -f1"
+                  OUTPUT_VARIABLE PENN_CPU OUTPUT_STRIP_TRAILING_WHITESPACE)
+  target_compile_options(penn_flags INTERFACE -march=native -DPENN_CPU=${PENN_CPU})
+endif()
+
+if(PENN_SANITIZE)
+  target_compile_options(penn_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  target_link_options(penn_flags INTERFACE -fsanitize=address,undefined)
+endif()

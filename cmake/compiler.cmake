@@ -1,6 +1,9 @@
 # One interface target, penn_flags, carries every compiler flag.
 add_library(penn_flags INTERFACE)
 target_compile_options(penn_flags INTERFACE -Wall -Wextra -Werror -fno-math-errno -fno-trapping-math)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
+  target_compile_options(penn_flags INTERFACE -Wno-restrict)  # false alarms for "text" + std::string (gcc bug 105329)
+endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)

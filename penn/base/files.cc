@@ -1,0 +1,67 @@
+#include "penn/base/files.h"
+
+#include <fmt/format.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <set>
+
+#include "penn/base/error.h"
+
+namespace penn {
+
+namespace fs = std::filesystem;
+
+std::string read_text_file(const std::string& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw DataError(fmt::format("'{}' is a directory, not a file", path));
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
+  if (!file) throw DataError(fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+  std::string text;
+  char buffer[1 << 16];
+  while (const size_t n = std::fread(buffer, 1, sizeof buffer, file.get())) text.append(buffer, n);
+  if (std::ferror(file.get())) throw DataError(fmt::format("cannot read '{}': {}", path, std::strerror(errno)));
+  return text;
+}
+
+namespace {
+
+std::vector<fs::path> share_folders() {
+  std::vector<fs::path> folders;
+  if (const char* share = std::getenv("PENN_SHARE")) folders.emplace_back(share);
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  if (!error) {
+    folders.push_back(program.parent_path().parent_path());
+    folders.push_back(program.parent_path().parent_path() / "share" / "penn");
+  }
+  folders.emplace_back(PENN_SHARE_DIR);
+  return folders;
+}
+
+}  // namespace
+
+std::string shared_file(const std::string& relative) {
+  std::error_code ignored;
+  for (const fs::path& folder : share_folders())
+    if (fs::is_regular_file(folder / relative, ignored)) return (folder / relative).string();
+  return "";
+}
+
+std::vector<std::string> shared_names(const std::string& folder, const std::string& ending) {
+  std::set<std::string> names;
+  for (const fs::path& share : share_folders()) {
+    std::error_code error;
+    for (const auto& entry : fs::directory_iterator(share / folder, error))
+      if (entry.path().extension() == ending) names.insert(entry.path().stem().string());
+  }
+  return {names.begin(), names.end()};
+}
+
+std::string version() { return PENN_VERSION; }
+
+}  // namespace penn

@@ -1,0 +1,20 @@
+// Reading whole files, and finding what ships with the program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace penn {
+
+// Throws DataError where the file cannot be read.
+std::string read_text_file(const std::string& path);
+
+// The path of a shipped file ("systems/oup.toml"), or "" where there is none. Looked for in $PENN_SHARE, beside the program
+// (../, ../share/penn) and in the source tree it was built from.
+std::string shared_file(const std::string& relative);
+// The names, without ending, of the shipped files of a folder, sorted.
+std::vector<std::string> shared_names(const std::string& folder, const std::string& ending);
+
+std::string version();  // "0.1.0"
+
+}  // namespace penn

@@ -1,0 +1,214 @@
+// Davies-Harte: the covariance of n fGn values is embedded in a circulant matrix of size N = 2*half, whose eigenvalues
+// lambda_k are the Fourier transform of its first row. With g complex standard normal,
+//   X_j = sum_k sqrt(lambda_k / N) g_k exp(2 pi i j k / N),  g_{N-k} = conj(g_k),
+// has exactly the wanted covariance. Every lane has its own H, and two transforms per trajectory (one of them in double precision)
+// would cost more than everything else. But ln lambda_k is a smooth function of ln H, so it is interpolated from kNodes Chebyshev
+// nodes computed once per grid; outside [kLowestH, kHighestH] it is computed directly.
+#include "penn/noise/fractional.h"
+
+#include <fftw3.h>
+
+#include <cmath>
+#include <mutex>
+#include <numbers>
+
+namespace penn {
+namespace {
+
+using namespace lanes;
+
+constexpr double kLowestH = 0.01, kHighestH = 0.99;
+constexpr double kPi = std::numbers::pi;
+
+std::mutex& planner_mutex() {  // FFTW plans are made by one thread at a time
+  static std::mutex mutex;
+  return mutex;
+}
+
+// The smallest 2^a 3^b 5^c with a >= 2 that is not below n: sizes that FFTW is fast at.
+int64_t fast_size(int64_t n) {
+  int64_t best = 4;
+  while (best < n) best *= 2;
+  for (int64_t five = 1; five <= best; five *= 5)
+    for (int64_t three = five; three <= best; three *= 3) {
+      int64_t size = 4 * three;
+      while (size < n) size *= 2;
+      if (size < best) best = size;
+    }
+  return best;
+}
+
+// Chebyshev coordinate in [-1, 1] of H.
+double coordinate(double H) {
+  return 2 * (std::log(H) - std::log(kLowestH)) / (std::log(kHighestH) - std::log(kLowestH)) - 1;
+}
+double at_coordinate(double x) {
+  return std::exp(std::log(kLowestH) + (x + 1) / 2 * (std::log(kHighestH) - std::log(kLowestH)));
+}
+
+// All eigenvalues but the first vanish like 1 - H as H -> 1; taking that factor out leaves a smooth function.
+double log_amplitude(double eigenvalue, int k, int half) {
+  // k = 0 and k = half have a real Gaussian, all others a complex one with two parts of half the variance.
+  const double parts = k == 0 || k == half ? 1 : 2;
+  return 0.5 * std::log2(eigenvalue / (parts * 2.0 * half));
+}
+double vanishing_factor(int k, double H) { return k == 0 ? 0 : 0.5 * std::log2(1 - H); }
+
+}  // namespace
+
+double fractional_covariance(double lag, double H) {
+  const double k = std::abs(lag), a = 2 * H;
+  if (k < 30) return 0.5 * (std::pow(k + 1, a) - 2 * std::pow(k, a) + std::pow(std::abs(k - 1), a));
+  // (1 + 1/k)^a + (1 - 1/k)^a - 2 = 2 sum_j binomial(a, 2j) k^-2j, without the cancellation.
+  double sum = 0, binomial = 1, power = 1;
+  for (int j = 1; j <= 7; ++j) {
+    binomial *= (a - 2 * j + 2) * (a - 2 * j + 1) / ((2 * j - 1) * (2 * j));
+    power /= k * k;
+    sum += binomial * power;
+  }
+  return std::pow(k, a) * sum;
+}
+
+std::vector<double> fractional_eigenvalues(int half, double H) {
+  std::vector<double> row(static_cast<size_t>(half) + 1), eigenvalue(row.size());
+  for (int k = 0; k <= half; ++k) row[k] = fractional_covariance(k, H);
+  // The circulant row is even, so its transform is a cosine transform of half the size.
+  fftw_plan plan;
+  {
+    std::lock_guard lock(planner_mutex());
+    plan = fftw_plan_r2r_1d(half + 1, row.data(), eigenvalue.data(), FFTW_REDFT00, FFTW_ESTIMATE);
+  }
+  fftw_execute(plan);
+  std::lock_guard lock(planner_mutex());
+  fftw_destroy_plan(plan);
+  return eigenvalue;
+}
+
+struct FractionalGrid::Plan {
+  fftwf_plan plan = nullptr;
+  ~Plan() {
+    std::lock_guard lock(planner_mutex());
+    fftwf_destroy_plan(plan);
+  }
+};
+
+FractionalGrid::FractionalGrid(int64_t steps)
+    : steps_(steps), half_(static_cast<int>(fast_size(std::max<int64_t>(2 * steps, 4)) / 2)), plan_(new Plan) {
+  const size_t frequencies = static_cast<size_t>(half_) + 1;
+  table_.assign(frequencies * kNodes, 0);
+  std::vector<double> node(frequencies * kNodes);  // (kNodes, frequencies) values at the nodes
+  for (int p = 0; p < kNodes; ++p) {
+    const double H = at_coordinate(std::cos(kPi * (p + 0.5) / kNodes));
+    const std::vector<double> eigenvalue = fractional_eigenvalues(half_, H);
+    for (int k = 0; k <= half_; ++k) node[p * frequencies + k] = log_amplitude(eigenvalue[k], k, half_) - vanishing_factor(k, H);
+  }
+  for (int degree = 0; degree < kNodes; ++degree)
+    for (int p = 0; p < kNodes; ++p) {
+      const double weight = (degree == 0 ? 1.0 : 2.0) / kNodes * std::cos(kPi * degree * (p + 0.5) / kNodes);
+      for (size_t k = 0; k < frequencies; ++k) table_[k * kNodes + degree] += static_cast<float>(weight * node[p * frequencies + k]);
+    }
+  Scratch scratch{AlignedVector<std::complex<float>>(frequencies), AlignedVector<float>(2 * static_cast<size_t>(half_))};
+  // FFTW_ESTIMATE, not FFTW_MEASURE: a measured plan may differ from run to run, and with it the last bits of a trajectory.
+  std::lock_guard lock(planner_mutex());
+  plan_->plan = fftwf_plan_dft_c2r_1d(2 * half_, reinterpret_cast<fftwf_complex*>(scratch.spectrum.data()), scratch.series.data(),
+                                      FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
+}
+
+FractionalGrid::~FractionalGrid() = default;
+
+void FractionalGrid::interpolate(const float basis[kNodes][kPairWidth], int k, X& log_amplitude) const {
+  const float* c = table_.data() + static_cast<size_t>(k) * kNodes;
+  X even = 0.0f, odd = 0.0f;  // two sums: half the latency
+  for (int p = 0; p < kNodes; p += 2) {
+    even = even + load_pair(basis[p]) * c[p];
+    odd = odd + load_pair(basis[p + 1]) * c[p + 1];
+  }
+  log_amplitude = even + odd;
+}
+
+std::vector<float> FractionalGrid::log_amplitudes_direct(double H) const {
+  const std::vector<double> eigenvalue = fractional_eigenvalues(half_, H);
+  std::vector<float> result(eigenvalue.size());
+  for (int k = 0; k <= half_; ++k) result[k] = static_cast<float>(log_amplitude(eigenvalue[k], k, half_));
+  return result;
+}
+
+namespace {
+void chebyshev_basis(double H, int nodes, float* first, int stride) {
+  const double x = coordinate(H);
+  double previous = 1, current = x;
+  for (int p = 0; p < nodes; ++p) {
+    first[p * stride] = static_cast<float>(previous);
+    const double next = 2 * x * current - previous;
+    previous = current;
+    current = next;
+  }
+}
+bool in_table(double H) { return H >= kLowestH && H <= kHighestH; }
+}  // namespace
+
+std::vector<float> FractionalGrid::log_amplitudes_fast(double H) const {
+  if (!in_table(H)) return log_amplitudes_direct(H);
+  alignas(64) float basis[kNodes][kPairWidth] = {};
+  chebyshev_basis(H, kNodes, &basis[0][0], kPairWidth);
+  std::vector<float> result(static_cast<size_t>(half_) + 1);
+  for (int k = 0; k <= half_; ++k) {
+    X log_amplitude;
+    interpolate(basis, k, log_amplitude);
+    result[k] = log_amplitude.a[0] + static_cast<float>(vanishing_factor(k, H));
+  }
+  return result;
+}
+
+void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H, const float* scale, float* out,
+                          Scratch& scratch) const {
+  const size_t stride = (static_cast<size_t>(half_) + 8) / 8 * 8;  // keeps every trajectory's spectrum on a cache line
+  scratch.spectrum.resize(kPairWidth * stride);
+  scratch.series.resize(2 * static_cast<size_t>(half_));
+
+  for (int first = 0; first < kLanes; first += kPairWidth) {
+    alignas(64) float basis[kNodes][kPairWidth], vanishing[kPairWidth];
+    std::vector<float> direct[kPairWidth];
+    for (int lane = 0; lane < kPairWidth; ++lane) {
+      const double h = H[first + lane];
+      if (!in_table(h)) direct[lane] = log_amplitudes_direct(h);
+      chebyshev_basis(in_table(h) ? h : 0.5, kNodes, &basis[0][lane], kPairWidth);
+      vanishing[lane] = static_cast<float>(vanishing_factor(1, in_table(h) ? h : 0.5));
+    }
+
+    // Spectrum, eight frequencies at a time: made with a lane as trajectory, stored trajectory by trajectory for the transform.
+    constexpr int kTile = 8;
+    alignas(64) float tile[kTile][2][kPairWidth];
+    for (int k0 = 0; k0 <= half_; k0 += kTile) {
+      const int count = std::min(kTile, half_ + 1 - k0);
+      for (int i = 0; i < count; i += 2) {
+        const Words words = random_words(keys, first, stream, static_cast<uint32_t>(k0 + i) / 2);
+        for (int j = 0; j < 2 && i + j < count; ++j) {
+          const int k = k0 + i + j;
+          X amplitude, real, imaginary;
+          interpolate(basis, k, amplitude);
+          if (k > 0) amplitude = amplitude + load_pair(vanishing);
+          for (int lane = 0; lane < kPairWidth; ++lane)
+            if (!direct[lane].empty()) (lane < kWidth ? amplitude.a[lane] : amplitude.b[lane - kWidth]) = direct[lane][k];
+          amplitude = exp2_saturating(amplitude);
+          box_muller(words.w[2 * j], words.w[2 * j + 1], real, imaginary);
+          store(tile[i + j][0], real * amplitude);
+          store(tile[i + j][1], k == 0 || k == half_ ? X(0.0f) : imaginary * amplitude);
+        }
+      }
+      for (int lane = 0; lane < kPairWidth; ++lane) {
+        std::complex<float>* spectrum = scratch.spectrum.data() + lane * stride + k0;
+        for (int i = 0; i < count; ++i) spectrum[i] = {tile[i][0][lane], tile[i][1][lane]};
+      }
+    }
+
+    for (int lane = 0; lane < kPairWidth; ++lane) {
+      fftwf_execute_dft_c2r(plan_->plan, reinterpret_cast<fftwf_complex*>(scratch.spectrum.data() + lane * stride),
+                            scratch.series.data());
+      float* column = out + first + lane;
+      for (int64_t step = 0; step < steps_; ++step) column[step * kLanes] = scale[first + lane] * scratch.series[step];
+    }
+  }
+}
+
+}  // namespace penn

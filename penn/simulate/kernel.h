@@ -1,0 +1,40 @@
+// A kernel advances one lane group by some time steps and records observations. Two implementations: the interpreter (slow,
+// double precision, the reference) and compiled code (the same program as SIMD machine code).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "penn/simulate/step_program.h"
+
+namespace penn {
+
+// One call of a kernel. L = kLanes throughout. The layout is shared with compiled code: append only, and change kKernelVersion.
+struct KernelBlock {
+  float* state;                          // (states, L), read and written
+  const float* slots;                    // (slots, L)
+  const float* dt;                       // (L) time step
+  const float* time_start;               // (L) time of step 0
+  const float* const* driving;           // per driving noise: (steps, L) increments
+  const float* const* measurement;       // per measurement noise: (samples recorded, L) standard draws
+  float* out;                            // (samples recorded, channels, L); NaN where the state is not finite
+  int64_t first_step;                    // since the start of the trajectory
+  int64_t steps;                         // to take
+  int64_t steps_per_sample;              // an observation is recorded before every step whose number is a multiple of this
+};
+
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void run(const KernelBlock& block) const = 0;
+  virtual std::string description() const = 0;  // "compiled by g++, AVX2" or "interpreted"
+};
+
+std::unique_ptr<Kernel> make_interpreted_kernel(const StepProgram& program);  // `program` must outlive the kernel
+
+// Throws Error where there is no working compiler.
+std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program);
+std::string kernel_source(const StepProgram& program);  // the C++ that make_compiled_kernel compiles
+
+}  // namespace penn

@@ -1,0 +1,136 @@
+#include "penn/simulate/simulator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "penn/base/denormals.h"
+#include "penn/base/error.h"
+#include "penn/base/parallel.h"
+#include "penn/simulate/lane_runner.h"
+
+namespace penn {
+namespace {
+
+// Given up after this many redraws of one trajectory, or of all trajectories without a single success.
+constexpr uint32_t kMostAttempts = 1000, kHopelessAttempts = 10;
+
+std::vector<double> fixed_values(const System& system, const std::map<std::string, double>& fixed) {
+  const size_t M = system.parameters.size();
+  std::vector<double> values(M + system.nuisance.size(), std::nan(""));
+  for (const auto& [name, value] : fixed) {
+    size_t i = 0;
+    while (i < values.size() && (i < M ? system.parameters[i] : system.nuisance[i - M]).name != name) ++i;
+    if (i == values.size()) {
+      std::vector<std::string> names;
+      std::string list;
+      for (const auto* parameters : {&system.parameters, &system.nuisance})
+        for (const Parameter& p : *parameters) names.push_back(p.name), list += (list.empty() ? "" : ", ") + p.name;
+      const std::string close = closest_name(name, names);
+      throw UsageError(fmt::format("'{}' is not a parameter of {}", name, system.name),
+                       (close.empty() ? "" : fmt::format("did you mean '{}'? ", close)) + "parameters: " + list);
+    }
+    if (!std::isfinite(value)) throw UsageError(fmt::format("the value of '{}' must be finite", name));
+    values[i] = value;
+  }
+  return values;
+}
+
+}  // namespace
+
+struct Simulator::Body {
+  Body(const System& given, int observation, const SimulatorOptions& given_options)
+      : system(given), options(given_options), program(make_step_program(system, observation)),
+        setup(program, fixed_values(system, options.fixed)) {
+    if (options.kernel != KernelChoice::kInterpreted) {
+      try {
+        kernel = make_compiled_kernel(program);
+      } catch (const Error& error) {
+        if (options.kernel == KernelChoice::kCompiled) throw;
+        warning = fmt::format("simulating with the slow interpreter: {}", error.full_text());
+      }
+    }
+    if (!kernel) kernel = make_interpreted_kernel(program);
+  }
+
+  void set_length(int64_t samples) {
+    if (samples < 2) throw UsageError(fmt::format("a trajectory needs at least 2 samples, got {}", samples));
+    length = samples;
+    const int64_t most = system.simulation.burn_in.high + length;
+    const int64_t steps = (most - 1) * system.simulation.steps_per_sample + 1;
+    const auto prepare = [](std::unique_ptr<FractionalGrid>& grid, const System& s, const std::vector<int>& noises, int64_t size) {
+      const bool needed = std::any_of(noises.begin(), noises.end(), [&](int k) { return s.noises[static_cast<size_t>(k)].kind == NoiseKind::kFractional; });
+      constexpr int64_t kMostSteps = 100'000'000;  // the whole grid of a fractional noise is held in memory
+      if (needed && size > kMostSteps) throw UsageError(fmt::format("{} steps of fractional noise are too many (at most {})", size, kMostSteps), "use a shorter length, a shorter burn-in or a larger step");
+      if (needed && (!grid || grid->steps() != size)) grid = std::make_unique<FractionalGrid>(size);
+    };
+    prepare(grids.driving, system, program.driving_noises, steps);
+    prepare(grids.measurement, system, program.measurement_noises, most);
+  }
+
+  const System system;
+  const SimulatorOptions options;
+  const StepProgram program;
+  const TrajectorySetup setup;
+  std::unique_ptr<Kernel> kernel;
+  std::string warning;
+  FractionalGrids grids;
+  int64_t length = 0;
+};
+
+Simulator::Simulator(const System& system, int observation, const SimulatorOptions& options)
+    : body_(std::make_unique<Body>(system, observation, options)) {
+  set_length(options.length > 0 ? options.length : system.simulation.length.high);
+}
+
+Simulator::~Simulator() = default;
+
+int64_t Simulator::parameters() const { return static_cast<int64_t>(body_->system.parameters.size()); }
+int64_t Simulator::channels() const { return static_cast<int64_t>(body_->program.channels.size()); }
+int64_t Simulator::length() const { return body_->length; }
+const System& Simulator::system() const { return body_->system; }
+std::string Simulator::kernel_description() const { return body_->kernel->description(); }
+const std::string& Simulator::kernel_warning() const { return body_->warning; }
+void Simulator::set_length(int64_t samples) { body_->set_length(samples); }
+
+SimulationCount Simulator::run(uint64_t first, int64_t count, float* theta, float* z, float* sampling) const {
+  const Output output{body_->length, theta, z, sampling};
+  const int threads = body_->options.threads > 0 ? body_->options.threads : processor_count();
+  std::vector<Job> jobs(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) jobs[static_cast<size_t>(i)] = {{body_->options.seed, first + static_cast<uint64_t>(i), 0}, i, 0};
+
+  std::vector<std::unique_ptr<LaneRunner>> runners(static_cast<size_t>(threads));
+  SimulationCount result;
+  for (uint32_t attempt = 0; !jobs.empty(); ++attempt) {
+    for (Job& job : jobs) job.burn_in = body_->setup.burn_in(job.key);
+    // Lanes of a group run until the last of them is done, so trajectories of like length go together.
+    std::stable_sort(jobs.begin(), jobs.end(), [](const Job& a, const Job& b) { return a.burn_in < b.burn_in; });
+    std::vector<char> failed(jobs.size());
+    const int64_t groups = (static_cast<int64_t>(jobs.size()) + kLanes - 1) / kLanes;
+    parallel_for(groups, threads, [&](int64_t group, int thread) {
+      const FlushDenormals flush;
+      auto& runner = runners[static_cast<size_t>(thread)];
+      if (!runner) runner = std::make_unique<LaneRunner>(body_->program, body_->setup, *body_->kernel, body_->grids);
+      const size_t begin = static_cast<size_t>(group) * kLanes, size = std::min<size_t>(kLanes, jobs.size() - begin);
+      runner->run(std::span(jobs).subspan(begin, size), output, std::span(failed).subspan(begin, size));
+    });
+    std::vector<Job> again;
+    for (size_t i = 0; i < jobs.size(); ++i) {
+      if (!failed[i]) continue;
+      again.push_back(jobs[i]);
+      ++again.back().key.attempt;
+    }
+    result.discarded += static_cast<int64_t>(again.size());
+    result.kept += static_cast<int64_t>(jobs.size() - again.size());
+    jobs = std::move(again);
+    const bool is_hopeless = !jobs.empty() && (attempt + 1 >= kMostAttempts || (attempt + 1 >= kHopelessAttempts && result.kept == 0));
+    if (is_hopeless)
+      throw SystemError(fmt::format("{}: trajectory {} left the finite numbers {} times in a row ({:.1f} % of all draws did)", body_->system.source_name,
+                                    jobs[0].key.trajectory, attempt + 1, 100 * result.discarded_share()),
+                        "use a smaller step or narrower ranges, and check the signs of the equations");
+  }
+  return result;
+}
+
+}  // namespace penn

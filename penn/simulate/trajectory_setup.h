@@ -1,0 +1,36 @@
+// What is drawn or computed once per trajectory, before the first step: parameters, burn-in, sampling interval, initial state,
+// noise exponents and slots. Plain double precision; a few microseconds at most.
+#pragma once
+
+#include <vector>
+
+#include "penn/base/random.h"
+#include "penn/simulate/step_program.h"
+
+namespace penn {
+
+struct Trajectory {
+  std::vector<float> theta;             // parameters, as stored and as simulated
+  std::vector<double> nuisance;
+  int64_t burn_in = 0;                  // samples
+  double sampling = 0;
+  std::vector<double> initial;          // one per state
+  std::vector<double> shape;            // one per noise of the system: alpha, H, or 0
+  std::vector<double> slots;
+};
+
+class TrajectorySetup {
+ public:
+  // `fixed` holds one entry per parameter, then per nuisance parameter: NaN where it is to be drawn.
+  TrajectorySetup(const StepProgram& program, std::vector<double> fixed) : p_(program), fixed_(std::move(fixed)) {}
+
+  int64_t burn_in(const RandomKey& key) const;
+  // Throws SystemError where a noise exponent falls outside its domain.
+  void draw(const RandomKey& key, Trajectory& trajectory) const;
+
+ private:
+  const StepProgram& p_;
+  std::vector<double> fixed_;
+};
+
+}  // namespace penn

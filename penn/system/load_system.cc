@@ -1,0 +1,70 @@
+// Finding system files by name, and choosing one of their observations.
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "penn/base/error.h"
+#include "penn/base/files.h"
+#include "penn/system/system.h"
+
+namespace penn {
+
+namespace fs = std::filesystem;
+
+int System::observation_index(const std::string& observation) const {
+  std::string list;
+  for (size_t i = 0; i < observations.size(); ++i) {
+    if (observations[i].name == observation) return static_cast<int>(i);
+    list += (list.empty() ? "" : ", ") + fmt::format("{}:{}", name, observations[i].name);
+  }
+  if (observations.size() == 1 && observations[0].name.empty())
+    throw SystemError(fmt::format("{}: there is only one observation, '{}' is not its name", source_name, observation), fmt::format("write just '{}'", name));
+  throw SystemError(observation.empty() ? fmt::format("{}: several observations are possible, choose one", source_name)
+                                        : fmt::format("{}: there is no observation '{}'", source_name, observation),
+                    "choose one of: " + list);
+}
+
+int System::parameter_index(const std::string& parameter) const {
+  for (size_t i = 0; i < parameters.size(); ++i)
+    if (parameters[i].name == parameter) return static_cast<int>(i);
+  return -1;
+}
+
+namespace {
+
+std::string find_system_file(const std::string& what) {
+  std::error_code ignored;
+  if (fs::is_directory(what, ignored) && !fs::exists(shared_file("systems/" + what + ".toml"), ignored))
+    throw SystemError(fmt::format("'{}' is a directory, not a system file", what));
+  if (fs::is_regular_file(what, ignored)) return what;
+  if (what.find('/') == std::string::npos) {
+    const std::string shipped = shared_file("systems/" + what + ".toml");
+    if (!shipped.empty()) return shipped;
+  }
+  return "";
+}
+
+}  // namespace
+
+SystemChoice load_system(const std::string& what) {
+  std::string file = what, observation;
+  std::string path = find_system_file(file);
+  const size_t colon = what.rfind(':');
+  if (path.empty() && colon != std::string::npos) {
+    file = what.substr(0, colon);
+    observation = what.substr(colon + 1);
+    path = find_system_file(file);
+  }
+  if (path.empty()) {
+    std::string list;
+    for (const std::string& name : shared_names("systems", ".toml")) list += (list.empty() ? "" : ", ") + name;
+    throw SystemError(fmt::format("there is no system file '{}'", file), fmt::format("give the path of a .toml file or one of: {}", list));
+  }
+  // Shipped systems are quoted by their short path, so that messages read the same on every machine.
+  const std::string quoted = path == file ? path : "systems/" + file + ".toml";
+  SystemChoice choice{parse_system(read_text_file(path), quoted), 0};
+  choice.observation = choice.system.observation_index(observation);
+  return choice;
+}
+
+}  // namespace penn

@@ -1,0 +1,344 @@
+// System file -> System. Sections are read in the order in which names may refer to each other: constants, parameters, nuisance,
+// noise and state names, definitions, equations, initial values, observations, simulation.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "penn/base/random.h"
+#include "penn/system/scope.h"
+#include "penn/system/system.h"
+#include "penn/system/toml_reader.h"
+
+namespace penn {
+namespace {
+
+constexpr size_t kMaxNoises = 64, kMaxStates = 256, kMaxParameters = 64;
+
+class SystemParser {
+ public:
+  SystemParser(const std::string& text, const std::string& source_name)
+      : reader_(text, source_name), scope_(reader_.source(), system_.graph) {
+    system_.text = text;
+    system_.source_name = source_name;
+  }
+
+  System parse() {
+    read_head();
+    read_constants();
+    read_parameters("parameters", NameKind::kParameter, system_.parameters);
+    read_parameters("nuisance", NameKind::kNuisance, system_.nuisance);
+    if (system_.parameters.empty()) reader_.fail({}, "the section [parameters] is missing or empty", "what shall be estimated? for example:  [parameters]\n      tau = [0.5, 5]");
+    declare_noises();
+    declare_states();
+    read_definitions();
+    read_noise_shapes();
+    read_equations();
+    read_initial();
+    read_observations();
+    read_simulation();
+    check_noise_use();
+    check_shapes();
+    return std::move(system_);
+  }
+
+ private:
+  std::vector<TomlEntry> section(const std::string& name) {
+    const toml::node* node = reader_.root().get(name);
+    if (!node) return {};
+    if (!node->is_table()) reader_.fail(section_at(name), fmt::format("'{}' must be a section: [{}]", name, name));
+    return reader_.entries(*node->as_table());
+  }
+  Position section_at(const std::string& name) {
+    for (const TomlEntry& entry : reader_.entries(reader_.root()))
+      if (entry.key == name) return entry.key_at;
+    return {};
+  }
+  void limit(size_t count, size_t most, const std::string& what, const Position& at) {
+    if (count > most) reader_.fail(at, fmt::format("more than {} {}", most, what));
+  }
+
+  Affine translate(const TomlEntry& entry, Scope::Use use) {
+    const auto [text, at] = reader_.expression(entry);
+    return scope_.translate(parse_expression(text, reader_.source(), at), use);
+  }
+  NodeId constant_expression(const TomlEntry& entry) { return translate(entry, Scope::Use::kConstantOverTrajectory).base; }
+  std::string text_of(const TomlEntry& entry) {
+    return entry.value->is_string() ? *entry.value->value<std::string>() : fmt::format("{}", reader_.number(entry));
+  }
+
+  void read_head() {
+    const std::vector<TomlEntry> entries = reader_.entries(reader_.root());
+    reader_.only_known(entries, {"name", "title", "notes", "constants", "parameters", "nuisance", "define", "noise", "equations", "initial", "observe", "simulation"},
+                       "at the top of the file");
+    for (const TomlEntry& entry : entries) {
+      if (entry.key == "name") system_.name = reader_.string(entry, "a name");
+      else if (entry.key == "title") system_.title = reader_.string(entry, "a title");
+      else if (entry.key == "notes") reader_.string(entry, "a text");
+    }
+    if (system_.name.empty()) {
+      // The name of the file without folder and ending.
+      const size_t slash = system_.source_name.find_last_of('/');
+      system_.name = system_.source_name.substr(slash == std::string::npos ? 0 : slash + 1);
+      system_.name = system_.name.substr(0, system_.name.find('.'));
+    }
+  }
+
+  void read_constants() {
+    for (const TomlEntry& entry : section("constants")) {
+      scope_.set_constant(entry.key, reader_.number(entry), entry.key_at);
+      system_.constants.emplace_back(entry.key, text_of(entry));
+    }
+  }
+
+  void read_parameters(const std::string& name, NameKind kind, std::vector<Parameter>& parameters) {
+    for (const TomlEntry& entry : section(name)) {
+      Parameter parameter{entry.key, entry.key, {}};
+      if (entry.value->is_table()) {
+        const std::vector<TomlEntry> fields = reader_.entries(*entry.value->as_table());
+        reader_.only_known(fields, {"range", "label"}, fmt::format("in '{}'", entry.key));
+        bool has_range = false;
+        for (TomlEntry field : fields) {
+          if (field.key == "label") parameter.label = reader_.string(field, "a text");
+          else field.key = entry.key, parameter.range = reader_.number_range(field), has_range = true;
+        }
+        if (!has_range) reader_.fail(entry.key_at, fmt::format("'{}' has no range", entry.key), "write { range = [low, high], label = \"...\" }");
+      } else {
+        parameter.range = reader_.number_range(entry);
+      }
+      scope_.declare(entry.key, kind, static_cast<int>(parameters.size()), entry.key_at);
+      parameters.push_back(parameter);
+      limit(parameters.size(), kMaxParameters, name, entry.key_at);
+    }
+  }
+
+  void declare_noises() {
+    for (const TomlEntry& entry : section("noise")) {
+      scope_.declare(entry.key, NameKind::kNoise, static_cast<int>(system_.noises.size()), entry.key_at);
+      Noise noise;
+      noise.name = entry.key;
+      noise.text = reader_.string(entry, "\"gaussian()\", \"fractional(H)\" or \"stable(alpha)\"");
+      system_.noises.push_back(noise);
+      noise_entries_.push_back(entry);
+      limit(system_.noises.size(), kMaxNoises, "noises", entry.key_at);
+    }
+  }
+
+  void declare_states() {
+    for (const TomlEntry& entry : section("equations")) {
+      scope_.declare(entry.key, NameKind::kState, static_cast<int>(system_.states.size()), entry.key_at);
+      State state;
+      state.name = entry.key;
+      state.text = text_of(entry);
+      system_.states.push_back(state);
+      limit(system_.states.size(), kMaxStates, "equations", entry.key_at);
+    }
+  }
+
+  void read_definitions() {
+    const std::vector<TomlEntry> entries = section("define");
+    for (const TomlEntry& entry : entries) scope_.announce_definition(entry.key);
+    for (const TomlEntry& entry : entries) {
+      scope_.define(entry.key, translate(entry, Scope::Use::kEquation), entry.key_at);
+      system_.definitions.emplace_back(entry.key, text_of(entry));
+    }
+  }
+
+  void read_noise_shapes() {
+    for (size_t i = 0; i < system_.noises.size(); ++i) {
+      Noise& noise = system_.noises[i];
+      const auto [text, at] = reader_.expression(noise_entries_[i]);
+      const size_t open = text.find('(');
+      std::string kind = text.substr(0, open);
+      while (!kind.empty() && kind.back() == ' ') kind.pop_back();
+      const size_t close = text.find_last_not_of(' ');
+      const auto malformed = [&](const std::string& message) {
+        reader_.fail({at.line, at.column, static_cast<int>(std::max<size_t>(text.size(), 1))}, message, "noises: gaussian(), fractional(H), stable(alpha)");
+      };
+      if (kind != "gaussian" && kind != "fractional" && kind != "stable") malformed(fmt::format("unknown noise '{}'", kind));
+      if (open == std::string::npos || close == std::string::npos || text[close] != ')') malformed(fmt::format("'{}' needs parentheses", kind));
+      const std::string argument = text.substr(open + 1, close - open - 1);
+      const bool is_empty = argument.find_first_not_of(' ') == std::string::npos;
+      if (kind == "gaussian") {
+        if (!is_empty) malformed("gaussian() takes no argument: its strength is its coefficient in the equations");
+        continue;
+      }
+      if (is_empty) malformed(fmt::format("{}() needs its {}", kind, kind == "stable" ? "alpha" : "H"));
+      noise.kind = kind == "stable" ? NoiseKind::kStable : NoiseKind::kFractional;
+      Position argument_at = at;
+      argument_at.column += static_cast<int>(open) + 1;
+      noise.shape = scope_.translate(parse_expression(argument, reader_.source(), argument_at), Scope::Use::kConstantOverTrajectory).base;
+    }
+  }
+
+  void read_equations() {
+    const std::vector<TomlEntry> entries = section("equations");
+    for (size_t i = 0; i < entries.size(); ++i) {
+      const Affine value = translate(entries[i], Scope::Use::kEquation);
+      system_.states[i].drift = value.base;
+      for (const auto& [noise, coefficient] : value.noises)
+        if (!system_.graph.is_number(coefficient, 0)) system_.states[i].diffusion.push_back({noise, coefficient});
+    }
+  }
+
+  void read_initial() {
+    const std::vector<TomlEntry> entries = section("initial");
+    for (const TomlEntry& entry : entries) {
+      const auto state = std::find_if(system_.states.begin(), system_.states.end(), [&](const State& s) { return s.name == entry.key; });
+      if (state == system_.states.end()) {
+        std::vector<std::string> names;
+        for (const State& s : system_.states) names.push_back(s.name);
+        reader_.only_known({entry}, names, "in [initial]");
+      }
+      Initial& initial = state->initial;
+      if (!entry.value->is_table()) {
+        initial.low = initial.high = constant_expression(entry);
+        continue;
+      }
+      const std::vector<TomlEntry> fields = reader_.entries(*entry.value->as_table());
+      reader_.only_known(fields, {"uniform", "sign"}, fmt::format("in the initial value of '{}'", entry.key));
+      for (TomlEntry field : fields) {
+        if (field.key == "sign") {
+          if (reader_.string(field, "\"random\"") != "random") reader_.fail(field.value_at, "sign must be \"random\"");
+          initial.random_sign = true;
+        } else {
+          field.key = entry.key;
+          const Range range = reader_.number_range(field);
+          initial.low = system_.graph.number(range.low);
+          initial.high = system_.graph.number(range.high);
+        }
+      }
+      if (initial.low < 0) reader_.fail(entry.value_at, fmt::format("the initial value of '{}' has no range", entry.key), "write { uniform = [low, high] } or { uniform = [low, high], sign = \"random\" }");
+    }
+    for (const State& state : system_.states)
+      if (state.initial.low < 0)
+        reader_.fail(section_at("initial"), fmt::format("the initial value of '{}' is missing", state.name),
+                     fmt::format("add to [initial]:  {} = 0  or  {} = {{ uniform = [-1, 1] }}", state.name, state.name));
+  }
+
+  void read_observations() {
+    const std::vector<TomlEntry> entries = section("observe");
+    if (entries.empty()) reader_.fail(section_at("observe"), "the section [observe] is missing or empty", "what is measured? for example:  [observe]\n      x = \"x\"");
+    const bool several = entries.front().value->is_table();
+    if (!several) system_.observations.push_back({});
+    for (const TomlEntry& entry : entries) {
+      if (entry.value->is_table() != several)
+        reader_.fail(entry.key_at, "[observe] holds either channels (x = \"...\") or named observations ([observe.name]), not both");
+      if (!several) {
+        add_channel(system_.observations.back(), entry);
+        continue;
+      }
+      Observation observation;
+      observation.name = entry.key;
+      for (const TomlEntry& channel : reader_.entries(*entry.value->as_table())) add_channel(observation, channel);
+      if (observation.channels.empty()) reader_.fail(entry.key_at, fmt::format("the observation '{}' has no channel", entry.key));
+      system_.observations.push_back(std::move(observation));
+    }
+  }
+
+  void add_channel(Observation& observation, const TomlEntry& entry) {
+    if (entry.key == "t") reader_.fail(entry.key_at, "'t' is reserved: it is the time column of data files", "choose another name");
+    const Affine value = translate(entry, Scope::Use::kObservation);
+    observation.channels.push_back({entry.key, text_of(entry), value.base});
+    limit(observation.channels.size(), kMaxStates, "channels", entry.key_at);
+  }
+
+  void read_simulation() {
+    const std::vector<TomlEntry> entries = section("simulation");
+    if (entries.empty()) reader_.fail({}, "the section [simulation] is missing", "for example:  [simulation]\n      step = 0.01\n      sampling = 0.1\n      burn_in = 500\n      length = 1000");
+    reader_.only_known(entries, {"method", "step", "sampling", "burn_in", "length"}, "in [simulation]");
+    Simulation& s = system_.simulation;
+    const auto find = [&](const char* key) -> const TomlEntry* {
+      const auto it = std::find_if(entries.begin(), entries.end(), [&](const TomlEntry& e) { return e.key == key; });
+      return it == entries.end() ? nullptr : &*it;
+    };
+    if (const TomlEntry* entry = find("method")) {
+      const std::string method = reader_.string(*entry, "\"euler-maruyama\" or \"rk4\"");
+      if (method == "rk4") s.method = Method::kRungeKutta4;
+      else if (method != "euler-maruyama") reader_.fail(entry->value_at, fmt::format("unknown method '{}'", method), "methods: euler-maruyama, rk4");
+    }
+    const auto positive = [&](const TomlEntry& entry, double value) {
+      if (!(value > 0)) reader_.fail(entry.value_at, fmt::format("'{}' must be positive, got {}", entry.key, value));
+    };
+    const TomlEntry* sampling = find("sampling");
+    if (!sampling) reader_.fail(section_at("simulation"), "'sampling' is missing: the time between two samples", "add to [simulation]:  sampling = 0.1");
+    s.sampling = reader_.number_or_range(*sampling);
+    positive(*sampling, s.sampling.low);
+    const TomlEntry* step = find("step");
+    if (!step && !system_.states.empty()) reader_.fail(section_at("simulation"), "'step' is missing: the time step of the simulation", "add to [simulation]:  step = 0.01");
+    s.step = step ? reader_.number(*step) : s.sampling.high;
+    if (step) positive(*step, s.step);
+    const double ratio = s.sampling.high / s.step;
+    if (ratio > 1e7) reader_.fail(sampling->value_at, fmt::format("{:g} steps between two samples are too many (at most 1e7)", ratio));
+    const double whole = std::round(ratio);
+    if (s.sampling.is_single() && (whole < 1 || std::abs(ratio - whole) > 1e-6 * whole))
+      reader_.fail(sampling->value_at, fmt::format("sampling {} is not a multiple of step {}", s.sampling.high, s.step),
+                   fmt::format("the nearest multiple is {}", s.step * std::max(1.0, whole)));
+    // With a range of sampling intervals the number of steps is common to all trajectories and the step varies, never above `step`.
+    s.steps_per_sample = std::max<int64_t>(1, s.sampling.is_single() ? static_cast<int64_t>(whole) : static_cast<int64_t>(std::ceil(ratio - 1e-9)));
+    if (const TomlEntry* entry = find("burn_in")) s.burn_in = reader_.count_or_range(*entry, 0);
+    const TomlEntry* length = find("length");
+    if (!length) reader_.fail(section_at("simulation"), "'length' is missing: the number of samples", "add to [simulation]:  length = 1000");
+    s.length = reader_.count_or_range(*length, 2);
+  }
+
+  void check_noise_use() {
+    for (size_t i = 0; i < system_.noises.size(); ++i) {
+      const int noise = static_cast<int>(i);
+      const auto equation = scope_.used_in_equations().find(noise);
+      const auto observation = scope_.used_in_observations().find(noise);
+      const bool drives = equation != scope_.used_in_equations().end(), measures = observation != scope_.used_in_observations().end();
+      if (drives && measures)
+        reader_.fail(observation->second, fmt::format("the noise '{}' drives an equation and cannot be a measurement noise too", system_.noises[i].name),
+                     "declare a second noise in [noise]");
+      if (!drives && !measures)
+        reader_.fail(noise_entries_[i].key_at, fmt::format("the noise '{}' is never used", system_.noises[i].name), "use it in an equation or remove it");
+      system_.noises[i].is_measurement = measures;
+    }
+  }
+
+  // H and alpha must be allowed everywhere in the box: tried at its corners, its centre and 256 points inside. The simulator checks
+  // every draw again.
+  void check_shapes() {
+    const size_t M = system_.parameters.size(), Q = system_.nuisance.size();
+    const RandomKey key{1, 0, 0};
+    std::vector<double> values, point(M + Q);
+    for (size_t i = 0; i < system_.noises.size(); ++i) {
+      const Noise& noise = system_.noises[i];
+      if (noise.shape < 0) continue;
+      const std::vector<char> marks = system_.graph.reachable({noise.shape});
+      const int corners = 1 << std::min<size_t>(M + Q, 8);
+      for (int trial = 0; trial < corners + 257; ++trial) {
+        for (size_t p = 0; p < M + Q; ++p) {
+          const Range range = p < M ? system_.parameters[p].range : system_.nuisance[p - M].range;
+          const double fraction = trial < corners ? (p < 8 ? trial >> p & 1 : trial & 1)
+                                  : trial == corners ? 0.5
+                                                     : key.uniform(0, static_cast<uint32_t>(trial * (M + Q) + p));
+          point[p] = range.low + fraction * (range.high - range.low);
+        }
+        system_.graph.evaluate(values, marks, [&](SymbolKind kind, int index) {
+          return point[static_cast<size_t>(index) + (kind == SymbolKind::kNuisance ? M : 0)];
+        });
+        const double shape = values[static_cast<size_t>(noise.shape)];
+        const bool is_stable = noise.kind == NoiseKind::kStable;
+        if (is_stable ? shape > 0 && shape <= 2 : shape > 0 && shape < 1) continue;
+        const auto [text, at] = reader_.expression(noise_entries_[i]);
+        const size_t open = text.find('(');
+        reader_.fail({at.line, at.column + static_cast<int>(open) + 1, static_cast<int>(text.rfind(')') - open) - 1},
+                     fmt::format("{} must lie in {}, got {:g}", is_stable ? "alpha" : "H", is_stable ? "(0, 2]" : "(0, 1)", shape),
+                     system_.graph[noise.shape].op == Op::kNumber ? "" : "narrow the ranges of the parameters it is made of");
+      }
+    }
+  }
+
+  TomlReader reader_;
+  System system_;
+  Scope scope_;
+  std::vector<TomlEntry> noise_entries_;
+};
+
+}  // namespace
+
+System parse_system(const std::string& text, const std::string& source_name) { return SystemParser(text, source_name).parse(); }
+
+}  // namespace penn

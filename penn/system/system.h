@@ -1,0 +1,105 @@
+// A System is a checked system file: names, ranges, and every expression as a node of one graph. Plain values, no behaviour.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "penn/system/expression.h"
+
+namespace penn {
+
+struct Range {
+  double low = 0, high = 0;
+  bool is_single() const { return low == high; }
+};
+
+struct IntRange {
+  int64_t low = 0, high = 0;
+  bool is_single() const { return low == high; }
+};
+
+// Drawn uniformly from its range for every trajectory; estimated (parameter) or not (nuisance).
+struct Parameter {
+  std::string name, label;  // the label is what people read: "lg τ"; by default the name
+  Range range;
+};
+
+enum class NoiseKind { kGaussian, kFractional, kStable };
+
+struct Noise {
+  std::string name;
+  NoiseKind kind = NoiseKind::kGaussian;
+  NodeId shape = -1;            // H or alpha, constant over a trajectory; -1 for Gaussian noise
+  bool is_measurement = false;  // used in [observe]: one standard draw per sample, instead of a driving noise
+  std::string text;
+};
+
+struct Diffusion {
+  int noise;           // index into System::noises
+  NodeId coefficient;  // may depend on the state (Ito)
+};
+
+struct Initial {
+  NodeId low = -1, high = -1;  // uniform in [low, high]; both the same node for a fixed value
+  bool random_sign = false;    // times +1 or -1 with equal probability
+};
+
+struct State {
+  std::string name, text;
+  NodeId drift = -1;
+  std::vector<Diffusion> diffusion;
+  Initial initial;
+};
+
+struct Channel {
+  std::string name, text;
+  NodeId value = -1;
+};
+
+struct Observation {
+  std::string name;  // empty where the file has only one
+  std::vector<Channel> channels;
+};
+
+enum class Method { kEulerMaruyama, kRungeKutta4 };
+
+struct Simulation {
+  Method method = Method::kEulerMaruyama;
+  double step = 0;           // the largest step; see steps_per_sample
+  Range sampling;            // time between samples
+  int64_t steps_per_sample = 1;  // the step of a trajectory is its sampling / steps_per_sample
+  IntRange burn_in;          // samples that are simulated and thrown away
+  IntRange length;           // samples
+};
+
+struct System {
+  std::string name, title, source_name, text;
+  std::vector<Parameter> parameters, nuisance;
+  std::vector<std::pair<std::string, std::string>> constants, definitions;  // name and text, for people
+  std::vector<Noise> noises;
+  std::vector<State> states;
+  std::vector<Observation> observations;
+  Simulation simulation;
+  ExpressionGraph graph;
+
+  // The observation of that name ("" where there is only one); throws SystemError and lists the choices.
+  int observation_index(const std::string& observation) const;
+  int parameter_index(const std::string& parameter) const;  // -1 where there is none
+};
+
+// Reads and checks a system file. Throws SystemError: file, line, caret, hint.
+System parse_system(const std::string& text, const std::string& source_name);
+
+// What a command line names: FILE, NAME of a shipped system, either followed by :OBSERVATION.
+struct SystemChoice {
+  System system;
+  int observation = 0;
+};
+SystemChoice load_system(const std::string& what);
+
+// A readable account of what was parsed.
+std::string describe_system(const System& system);
+std::string to_text(const ExpressionGraph& graph, NodeId node, const System& system);
+
+}  // namespace penn

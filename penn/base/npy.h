@@ -14,13 +14,12 @@
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/input_file.h"
+#include "penn/base/shape.h"
 
 namespace penn {
 
-using Shape = std::vector<size_t>;
-
-// "(3, 4)", "(7,)", "()": as Python prints it.
-std::string to_text(const Shape& shape);
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
+constexpr size_t kNpyMaxDimensions = 32;
 
 // Streams a float32 array whose shape is known beforehand. The file appears when finish() succeeds, and not before.
 class NpyWriter {
@@ -48,6 +47,9 @@ struct NpyHeader {
   size_t count = 1;        // product of shape; count * item_size bytes follow
   size_t data_offset = 0;  // first byte of the values
 };
+
+// Reads and checks the head, and that exactly the bytes of the shape follow. DataError on anything malformed.
+NpyHeader read_npy_header(const InputFile& file);
 
 // Reads an NPY file in pieces, so that an array larger than memory is no problem. DataError on anything malformed.
 class NpyReader {

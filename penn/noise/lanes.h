@@ -138,7 +138,7 @@ inline F exp(F x) {
   return x != x ? x : (high >= 129.0f ? infinity() : (high <= -127.0f ? F{} : r));
 }
 
-// sin and cos; absolute error 3e-7 for |x| < 8192, growing as x * 1e-11 beyond (float32 has no more digits there anyway).
+// sin and cos; absolute error 4e-7 for |x| < 8192, growing as x * 1e-11 beyond (float32 has no more digits there anyway).
 // Both are a shift and one polynomial: x = pi (n + t), sin x = (-1)^n sin(pi t).
 inline F sin_shifted(F x, float shift) {
   // cos x = sin(x + pi/2): the shift is applied to n + t, where it is exact.

@@ -37,13 +37,20 @@ std::vector<double> fixed_values(const System& system, const std::map<std::strin
   return values;
 }
 
+class NoKernel final : public Kernel {
+ public:
+  void run(const KernelBlock&) const override {}
+  std::string description() const override { return "none"; }
+};
+
 }  // namespace
 
 struct Simulator::Body {
   Body(const System& given, int observation, const SimulatorOptions& given_options)
       : system(given), options(given_options), program(make_step_program(system, observation)),
         setup(program, fixed_values(system, options.fixed)) {
-    if (options.kernel != KernelChoice::kInterpreted) {
+    if (options.kernel == KernelChoice::kNoise) kernel = std::make_unique<NoKernel>();
+    else if (options.kernel != KernelChoice::kInterpreted) {
       try {
         kernel = make_compiled_kernel(program);
       } catch (const Error& error) {

@@ -19,7 +19,8 @@
 
 namespace penn {
 
-enum class KernelChoice { kAutomatic, kCompiled, kInterpreted };  // automatic: compiled, or interpreted where that fails
+// kAutomatic: compiled, or interpreted where that fails. kNoise makes the noise but takes no steps: for benchmarks only.
+enum class KernelChoice { kAutomatic, kCompiled, kInterpreted, kNoise };
 
 struct SimulatorOptions {
   uint64_t seed = 1;

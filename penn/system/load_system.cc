@@ -44,9 +44,12 @@ std::string find_system_file(const std::string& what) {
   return "";
 }
 
-}  // namespace
+struct Found {
+  System system;
+  std::string observation;
+};
 
-SystemChoice load_system(const std::string& what) {
+Found find_and_parse(const std::string& what) {
   std::string file = what, observation;
   std::string path = find_system_file(file);
   const size_t colon = what.rfind(':');
@@ -62,9 +65,21 @@ SystemChoice load_system(const std::string& what) {
   }
   // Shipped systems are quoted by their short path, so that messages read the same on every machine.
   const std::string quoted = path == file ? path : "systems/" + file + ".toml";
-  SystemChoice choice{parse_system(read_text_file(path), quoted), 0};
-  choice.observation = choice.system.observation_index(observation);
-  return choice;
+  return {parse_system(read_text_file(path), quoted), observation};
+}
+
+}  // namespace
+
+SystemChoice load_system(const std::string& what) {
+  auto [system, observation] = find_and_parse(what);
+  const int index = system.observation_index(observation);
+  return {std::move(system), index};
+}
+
+System find_system(const std::string& what) {
+  auto [system, observation] = find_and_parse(what);
+  if (!observation.empty()) system.observation_index(observation);  // a wrong name is still a mistake
+  return std::move(system);
 }
 
 }  // namespace penn

@@ -64,7 +64,9 @@ class SystemParser {
   }
   NodeId constant_expression(const TomlEntry& entry) { return translate(entry, Scope::Use::kConstantOverTrajectory).base; }
   std::string text_of(const TomlEntry& entry) {
-    return entry.value->is_string() ? *entry.value->value<std::string>() : fmt::format("{}", reader_.number(entry));
+    if (entry.value->is_string()) return *entry.value->value<std::string>();
+    reader_.expression(entry);  // complains where it is not a number either
+    return fmt::format("{}", reader_.number(entry));
   }
 
   void read_head() {

@@ -97,6 +97,7 @@ struct SystemChoice {
   int observation = 0;
 };
 SystemChoice load_system(const std::string& what);
+System find_system(const std::string& what);  // the same without need to choose an observation
 
 // A readable account of what was parsed.
 std::string describe_system(const System& system);

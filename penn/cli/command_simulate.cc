@@ -1,0 +1,103 @@
+// penn simulate: trajectories to files.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include "penn/base/atomic_file.h"
+#include "penn/base/error.h"
+#include "penn/cli/commands.h"
+#include "penn/cli/progress.h"
+#include "penn/dataset/write_dataset.h"
+#include "penn/report/trajectory_page.h"
+
+namespace penn {
+namespace {
+
+struct Options {
+  std::string system, folder, page;
+  int64_t count = 0;
+  std::vector<std::string> set;
+  bool csv = false, force = false, interpret = false;
+  SimulatorOptions simulator;
+};
+
+std::pair<std::string, double> parse_setting(const std::string& text) {
+  const size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  try {
+    if (equals == std::string::npos || name.empty()) throw std::invalid_argument("");
+    size_t used = 0;
+    const std::string number = text.substr(equals + 1);
+    const double value = std::stod(number, &used);
+    if (used != number.size()) throw std::invalid_argument("");
+    return {name, value};
+  } catch (const std::logic_error&) {
+    throw UsageError(fmt::format("--set {}: not of the form name=number", text), "for example: --set tau=2.5");
+  }
+}
+
+int simulate(Options& options) {
+  for (const std::string& text : options.set) {
+    const auto [name, value] = parse_setting(text);
+    if (!options.simulator.fixed.emplace(name, value).second) throw UsageError(fmt::format("--set gives '{}' twice", name));
+  }
+  if (options.count < 1) throw UsageError(fmt::format("the number of trajectories must be at least 1, got {}", options.count), "for example: -n 1000");
+  if (options.folder.empty() && options.page.empty()) throw UsageError("nothing to write", "name a directory with -o DIR, or a page with --page FILE");
+  if (options.interpret) options.simulator.kernel = KernelChoice::kInterpreted;
+  const SystemChoice choice = load_system(options.system);
+  const std::string observation = choice.system.observations[static_cast<size_t>(choice.observation)].name;
+  const Simulator simulator(choice.system, choice.observation, options.simulator);
+  if (!simulator.kernel_warning().empty()) fmt::print(stderr, "warning: {}\n", simulator.kernel_warning());
+
+  if (!options.folder.empty()) {
+    catch_interrupts();
+    const auto start = std::chrono::steady_clock::now();
+    DatasetSummary summary;
+    {
+      ProgressBar bar("simulating", options.count);
+      summary = write_dataset(simulator, options.simulator, observation, options.folder,
+                              {.count = options.count, .csv = options.csv, .force = options.force, .progress = [&](int64_t done) {
+                                 bar.update(done);
+                                 return !is_interrupted() || done == options.count;
+                               }});
+    }
+    if (!summary.is_complete) {
+      fmt::print(stderr, "interrupted: nothing was written\n");
+      return 130;
+    }
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    fmt::print("{} trajectories of {} samples x {} channel{} in {:.2f} s ({:.0f}/s, {})\n", options.count, simulator.length(), simulator.channels(),
+               simulator.channels() == 1 ? "" : "s", seconds, static_cast<double>(options.count) / seconds, simulator.kernel_description());
+    if (summary.count.discarded > 0)
+      fmt::print("{} diverged and were drawn anew ({:.2f} % of all draws)\n", summary.count.discarded, 100 * summary.count.discarded_share());
+    fmt::print("written: {}/{}\n", options.folder, options.csv ? "trajectory_*.csv, manifest.json" : "theta.npy, z.npy, manifest.json");
+  }
+  if (!options.page.empty()) {
+    write_file_atomically(options.page, trajectory_page(simulator, choice.observation, std::min<int64_t>(options.count, 12)));
+    fmt::print("drawn: {}\n", options.page);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_command_simulate(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("simulate", "Simulate trajectories with parameters drawn from the box of a system");
+  command->add_option("SYSTEM", options->system, "System file or name of a shipped system, with :OBSERVATION where there are several")->required();
+  command->add_option("-n,--count", options->count, "Number of trajectories")->required();
+  command->add_option("-o,--output", options->folder, "Directory for theta.npy, z.npy and manifest.json");
+  command->add_option("--seed", options->simulator.seed, "Seed of all random numbers")->capture_default_str();
+  command->add_option("--threads", options->simulator.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
+  command->add_option("--length", options->simulator.length, "Samples per trajectory (default: the system's)")->check(CLI::Range(2, 1000000000));
+  command->add_option("--set", options->set, "Fix a parameter: name=value (may be repeated)");
+  command->add_flag("--csv", options->csv, "One CSV file per trajectory instead of NPY files");
+  command->add_flag("--force", options->force, "Replace files in a directory that is not empty");
+  command->add_flag("--interpret", options->interpret, "Use the slow reference interpreter instead of compiled code");
+  command->add_option("--page", options->page, "Draw the first trajectories in a self-contained HTML file");
+  command->callback([options, &run] { run = [options] { return simulate(*options); }; });
+}
+
+}  // namespace penn

@@ -1,0 +1,16 @@
+// The commands of the program. Each adds its options to the command line and, when chosen, runs through `run`.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+namespace penn {
+
+// What the chosen command does; returns the exit code.
+using Run = std::function<int()>;
+
+void add_command_simulate(CLI::App& app, Run& run);
+void add_command_info(CLI::App& app, Run& run);
+void add_command_bench(CLI::App& app, Run& run);
+
+}  // namespace penn

@@ -1,0 +1,42 @@
+// Call, catch, exit code: 0 done, 1 something was wrong with the input, 2 wrong usage, 130 interrupted.
+#include <fmt/format.h>
+
+#include "penn/base/error.h"
+#include "penn/base/files.h"
+#include "penn/cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app("penn: identify the parameters of a stochastic system from one trajectory");
+  app.set_version_flag("--version", penn::version());
+  app.require_subcommand(0, 1);
+  app.failure_message([](const CLI::App* which, const CLI::Error& error) {
+    return fmt::format("error: {}\nhint: see '{} --help'\n", error.what(), which->get_parent() ? "penn " + which->get_name() : "penn");
+  });
+  penn::Run run = [&] {
+    fmt::print("{}", app.help());
+    return 0;
+  };
+  penn::add_command_simulate(app, run);
+  penn::add_command_info(app, run);
+  penn::add_command_bench(app, run);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;
+  }
+  try {
+    return run();
+  } catch (const penn::UsageError& error) {
+    fmt::print(stderr, "error: {}\n", error.full_text());
+    return 2;
+  } catch (const penn::Error& error) {
+    fmt::print(stderr, "error: {}\n", error.full_text());
+    return 1;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "error: not enough memory\nhint: use fewer or shorter trajectories at a time\n");
+    return 1;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+}

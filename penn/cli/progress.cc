@@ -1,0 +1,49 @@
+#include "penn/cli/progress.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+
+namespace penn {
+namespace {
+volatile std::sig_atomic_t interrupts = 0;
+}
+
+ProgressBar::ProgressBar(std::string what, int64_t total)
+    : what_(std::move(what)), total_(std::max<int64_t>(total, 1)), is_terminal_(isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()), shown_(start_) {}
+
+ProgressBar::~ProgressBar() {
+  if (is_terminal_) fmt::print(stderr, "\r\033[K");
+}
+
+void ProgressBar::update(int64_t done) {
+  if (!is_terminal_) return;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - shown_ < std::chrono::milliseconds(100) && done < total_) return;
+  shown_ = now;
+  const double seconds = std::chrono::duration<double>(now - start_).count();
+  const double share = static_cast<double>(done) / static_cast<double>(total_);
+  constexpr int kWidth = 30;
+  const int filled = static_cast<int>(share * kWidth);
+  fmt::print(stderr, "\r{} [{}{}] {:3.0f} %  {:.0f}/s  {:.0f} s left\033[K", what_, std::string(filled, '#'), std::string(kWidth - filled, '.'), 100 * share,
+             static_cast<double>(done) / seconds, share > 0 ? seconds / share - seconds : 0.0);
+  std::fflush(stderr);
+}
+
+void catch_interrupts() {
+  struct sigaction action = {};
+  action.sa_handler = [](int signal) {
+    if (interrupts > 0) _exit(128 + signal);
+    interrupts = 1;
+  };
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+bool is_interrupted() { return interrupts > 0; }
+
+}  // namespace penn

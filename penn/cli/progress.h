@@ -1,0 +1,27 @@
+// A progress bar on a terminal, nothing in a pipe; and Ctrl-C as a flag, so that work can stop cleanly.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace penn {
+
+class ProgressBar {
+ public:
+  ProgressBar(std::string what, int64_t total);
+  ~ProgressBar();  // wipes the line
+  void update(int64_t done);
+
+ private:
+  std::string what_;
+  int64_t total_;
+  bool is_terminal_;
+  std::chrono::steady_clock::time_point start_, shown_;
+};
+
+// From now on SIGINT and SIGTERM only set a flag; a second one ends the program at once.
+void catch_interrupts();
+bool is_interrupted();
+
+}  // namespace penn

@@ -166,6 +166,7 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
   scratch.spectrum.resize(kPairWidth * stride);
   scratch.series.resize(2 * static_cast<size_t>(half_));
 
+  const LaneStream source(keys, stream);
   for (int first = 0; first < kLanes; first += kPairWidth) {
     alignas(64) float basis[kNodes][kPairWidth], vanishing[kPairWidth];
     std::vector<float> direct[kPairWidth];
@@ -182,7 +183,7 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
     for (int k0 = 0; k0 <= half_; k0 += kTile) {
       const int count = std::min(kTile, half_ + 1 - k0);
       for (int i = 0; i < count; i += 2) {
-        const Words words = random_words(keys, first, stream, static_cast<uint32_t>(k0 + i) / 2);
+        const Words words = source.words(first, static_cast<uint32_t>(k0 + i) / 2);
         for (int j = 0; j < 2 && i + j < count; ++j) {
           const int k = k0 + i + j;
           X amplitude, real, imaginary;

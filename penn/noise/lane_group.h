@@ -55,32 +55,58 @@ inline void multiply_wide(U x, uint32_t constant, U& high, U& low) {
 #endif
 }
 
-// RandomKey::words for kPairWidth lanes starting at `lane`, the same block for all. The two halves advance round by round
-// together: one chain of ten dependent rounds alone would leave the processor waiting.
-inline Words random_words(const LaneKeys& keys, int lane, uint32_t stream, uint32_t block) {
-  U c0[2], c1[2], c2[2], c3[2];
-  for (int p = 0; p < 2; ++p) {
-    c0[p] = splat_bits(block);
-    c1[p] = (load(keys.attempt + lane + p * kWidth) << 16) | splat_bits(stream);
-    c2[p] = load(keys.trajectory_low + lane + p * kWidth);
-    c3[p] = load(keys.trajectory_high + lane + p * kWidth);
-  }
-  uint32_t key0 = static_cast<uint32_t>(keys.seed), key1 = static_cast<uint32_t>(keys.seed >> 32);
-  for (int round = 0; round < kPhiloxRounds; ++round) {
-    for (int p = 0; p < 2; ++p) {
-      U high0, low0, high1, low1;
-      multiply_wide(c0[p], kPhiloxMultiplier0, high0, low0);
-      multiply_wide(c2[p], kPhiloxMultiplier1, high1, low1);
-      c0[p] = high1 ^ c1[p] ^ key0;
-      c1[p] = low1;
-      c2[p] = high0 ^ c3[p] ^ key1;
-      c3[p] = low0;
+// RandomKey::words for the lanes of a group and one stream. Along a stream only the block number changes, so most of the first
+// two of the seven rounds is the same for all blocks and done once, here.
+class LaneStream {
+ public:
+  LaneStream(const LaneKeys& keys, uint32_t stream) : key0_(static_cast<uint32_t>(keys.seed)), key1_(static_cast<uint32_t>(keys.seed >> 32)) {
+    for (int lane = 0; lane < kLanes; lane += kWidth) {
+      const U c1 = (load(keys.attempt + lane) << 16) | splat_bits(stream);
+      U high, low, next_high, next_low;
+      multiply_wide(load(keys.trajectory_low + lane), kPhiloxMultiplier1, high, low);
+      multiply_wide(high ^ c1 ^ key0_, kPhiloxMultiplier0, next_high, next_low);
+      store_bits(word_[0] + lane, low ^ (key0_ + kPhiloxWeyl0));
+      store_bits(word_[1] + lane, load(keys.trajectory_high + lane) ^ key1_);
+      store_bits(word_[2] + lane, next_high ^ (key1_ + kPhiloxWeyl1));
+      store_bits(word_[3] + lane, next_low);
     }
-    key0 += kPhiloxWeyl0;
-    key1 += kPhiloxWeyl1;
   }
-  return {{{c0[0], c0[1]}, {c1[0], c1[1]}, {c2[0], c2[1]}, {c3[0], c3[1]}}};
-}
+
+  // For kPairWidth lanes starting at `lane`, the same block for all. The two halves advance round by round together: one chain
+  // of dependent rounds alone would leave the processor waiting.
+  Words words(int lane, uint32_t block) const {
+    const uint64_t product = uint64_t{kPhiloxMultiplier0} * block;
+    U c0[2], c1[2], c2[2], c3[2];
+    for (int p = 0; p < 2; ++p) {
+      const int at = lane + p * kWidth;
+      U high, low;
+      multiply_wide(load(word_[1] + at) ^ static_cast<uint32_t>(product >> 32), kPhiloxMultiplier1, high, low);
+      c0[p] = high ^ load(word_[0] + at);
+      c1[p] = low;
+      c2[p] = load(word_[2] + at) ^ static_cast<uint32_t>(product);
+      c3[p] = load(word_[3] + at);
+    }
+    uint32_t key0 = key0_ + 2 * kPhiloxWeyl0, key1 = key1_ + 2 * kPhiloxWeyl1;
+    for (int round = 2; round < kPhiloxRounds; ++round) {
+      for (int p = 0; p < 2; ++p) {
+        U high0, low0, high1, low1;
+        multiply_wide(c0[p], kPhiloxMultiplier0, high0, low0);
+        multiply_wide(c2[p], kPhiloxMultiplier1, high1, low1);
+        c0[p] = high1 ^ c1[p] ^ key0;
+        c1[p] = low1;
+        c2[p] = high0 ^ c3[p] ^ key1;
+        c3[p] = low0;
+      }
+      key0 += kPhiloxWeyl0;
+      key1 += kPhiloxWeyl1;
+    }
+    return {{{c0[0], c0[1]}, {c1[0], c1[1]}, {c2[0], c2[1]}, {c3[0], c3[1]}}};
+  }
+
+ private:
+  alignas(64) uint32_t word_[4][kLanes];
+  uint32_t key0_, key1_;
+};
 
 inline X to_float(const U w[2]) { return {to_float((I)w[0]), to_float((I)w[1])}; }
 

@@ -29,6 +29,7 @@ inline U splat_bits(uint32_t x) { return x - U{}; }
 inline F load(const float* p) { F v; std::memcpy(&v, p, sizeof v); return v; }
 inline U load(const uint32_t* p) { U v; std::memcpy(&v, p, sizeof v); return v; }
 inline void store(float* p, F v) { std::memcpy(p, &v, sizeof v); }
+inline void store_bits(uint32_t* p, U v) { std::memcpy(p, &v, sizeof v); }
 inline F as_float(I v) { F r; std::memcpy(&r, &v, sizeof r); return r; }
 inline I as_int(F v) { I r; std::memcpy(&r, &v, sizeof r); return r; }
 inline F to_float(I v) { return __builtin_convertvector(v, F); }

@@ -47,8 +47,9 @@ inline void fill_blocks(uint64_t first, int count, float* out, Draw draw) {
 }  // namespace
 
 void fill_gaussian(const LaneKeys& keys, uint32_t stream, uint64_t first, int count, const float* scale, float* out) {
+  const LaneStream source(keys, stream);
   fill_blocks<4>(first, count, out, [&](uint32_t block, int lane, X* value) {
-    const Words words = random_words(keys, lane, stream, block);
+    const Words words = source.words(lane, block);
     box_muller(words.w[0], words.w[1], value[0], value[1]);
     box_muller(words.w[2], words.w[3], value[2], value[3]);
     for (int i = 0; i < 4; ++i) value[i] = value[i] * load_pair(scale + lane);
@@ -66,8 +67,9 @@ void StableLanes::set(int lane, double a, double s) {
 }
 
 void fill_stable(const LaneKeys& keys, uint32_t stream, uint64_t first, int count, const StableLanes& law, float* out) {
+  const LaneStream source(keys, stream);
   fill_blocks<2>(first, count, out, [&](uint32_t block, int lane, X* value) {
-    const Words words = random_words(keys, lane, stream, block);
+    const Words words = source.words(lane, block);
     value[0] = stable_draw(words.w[0], words.w[1], law, lane);
     value[1] = stable_draw(words.w[2], words.w[3], law, lane);
   });

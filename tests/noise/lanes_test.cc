@@ -101,9 +101,9 @@ TEST(lanes_test, random_words_equal_the_scalar_generator) {
   keys.seed = 0x123456789abcdefu;
   for (int lane = 0; lane < kLanes; ++lane) keys.set(lane, {0, (uint64_t{7} << 33) + 1000u * static_cast<uint64_t>(lane), static_cast<uint32_t>(lane % 3)});
   for (int lane = 0; lane < kLanes; lane += lanes::kPairWidth) {
-    const lanes::Words words = lanes::random_words(keys, lane, 17, 4242);
+    const lanes::Words words = lanes::LaneStream(keys, 17).words(lane, 0xfedc4242u);
     for (int i = 0; i < lanes::kPairWidth; ++i) {
-      const Quad expected = keys.at(lane + i).words(17, 4242);
+      const Quad expected = keys.at(lane + i).words(17, 0xfedc4242u);
       for (int word = 0; word < 4; ++word) ASSERT_EQ(words.w[word][i / lanes::kWidth][i % lanes::kWidth], expected[static_cast<size_t>(word)]);
     }
   }

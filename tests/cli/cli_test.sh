@@ -1,0 +1,108 @@
+#!/bin/sh
+# Runs the program as a user would. Usage: cli_test.sh PENN
+# Prints what failed and exits with 1; silent parts passed.
+set -u
+penn=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+checks=0
+
+# expect NAME EXIT_CODE PATTERN COMMAND...: the exit code, and a pattern in the output (both streams).
+expect() {
+  name=$1; code=$2; pattern=$3; shift 3
+  output=$("$@" 2>&1); got=$?
+  checks=$((checks + 1))
+  if [ $got -ne "$code" ] || ! printf '%s' "$output" | grep -q -e "$pattern"; then
+    echo "FAILED: $name: exit code $got (expected $code), expected '$pattern' in:"; printf '%s\n' "$output"
+    failures=$((failures + 1))
+  fi
+}
+# check NAME COMMAND...: the command succeeds.
+check() {
+  name=$1; shift
+  checks=$((checks + 1))
+  "$@" >/dev/null 2>&1 || { echo "FAILED: $name"; failures=$((failures + 1)); }
+}
+
+expect "help" 0 "simulate" "$penn" --help
+expect "version" 0 "^[0-9]*\.[0-9]*\.[0-9]*$" "$penn" --version
+expect "unknown command" 2 "hint" "$penn" fly
+expect "info" 0 "fractional(H)" "$penn" info oup
+expect "info of several observations" 0 "cfhn:x1x2" "$penn" info cfhn
+
+expect "simulate" 0 "100 trajectories of 50 samples" "$penn" simulate oup -n 100 --length 50 --seed 7 -o one --threads 1
+expect "simulate with two threads" 0 "written" "$penn" simulate oup -n 100 --length 50 --seed 7 -o two --threads 2
+check "same bits for any number of threads" cmp one/z.npy two/z.npy
+check "same theta for any number of threads" cmp one/theta.npy two/theta.npy
+expect "simulate more" 0 "written" "$penn" simulate oup -n 1000 --length 50 --seed 7 -o more
+size=$(($(wc -c <one/z.npy) - 128))
+check "the first 100 of 1000 equal 100" sh -c "tail -c +129 more/z.npy | head -c $size >more.raw; tail -c +129 one/z.npy | cmp - more.raw"
+check "manifest has the share" grep -q discarded_share one/manifest.json
+check "manifest has the text" grep -q "fractional(H)" one/manifest.json
+check "size of z" test "$size" -eq $((100 * 50 * 4))
+
+expect "directory not empty" 1 "not empty" "$penn" simulate soup -n 5 -o one
+touch one/mine
+expect "forced" 0 "written" "$penn" simulate soup -n 5 -o one --force
+check "other files stay" test -f one/mine
+check "z was replaced" test "$(wc -c <one/z.npy)" -eq $((128 + 5 * 1000 * 4))
+
+expect "csv" 0 "trajectory_" "$penn" simulate cfhn:x1x2 -n 3 --length 20 --csv -o csv --set a1=0.5
+check "csv has a header" grep -q "^t,x1,x2$" csv/trajectory_000.csv
+check "csv tells the parameters" grep -q "^# a1 = 0.5$" csv/trajectory_000.csv
+check "csv starts at time 0" grep -q "^0," csv/trajectory_002.csv
+check "csv has its rows" test "$(grep -c '^[0-9]' csv/trajectory_002.csv)" -eq 20
+
+expect "page" 0 "drawn" "$penn" simulate airfoil -n 2 --page page.html
+check "page is complete" grep -q "</html>" page.html
+check "page needs no network" sh -c "! grep -qiE 'src=|href=|url\(|@import' page.html"
+
+expect "interpreter" 0 "interpreted" "$penn" simulate soup -n 4 --length 20 --interpret -o slow
+expect "no compiler" 0 "slow interpreter" env PENN_CXX=/nowhere/c++ "$penn" simulate soup -n 4 --length 20 -o slower
+check "the interpreter needs no compiler" cmp slow/z.npy slower/z.npy
+expect "cache elsewhere" 0 "compiled by" env PENN_CACHE="$folder/cache" "$penn" simulate soup -n 4 --length 20 -o cached
+check "the cache is used" sh -c "ls cache/*.so"
+expect "no place for a cache" 0 "compiled by" env PENN_CACHE=/proc/nowhere "$penn" simulate soup -n 4 --length 20 -o uncached
+
+expect "zero trajectories" 2 "at least 1" "$penn" simulate soup -n 0 -o zero
+expect "negative count" 2 "at least 1" "$penn" simulate soup -n -3 -o zero
+expect "no count" 2 "required" "$penn" simulate soup -o zero
+expect "nothing to write" 2 "nothing to write" "$penn" simulate soup -n 3
+expect "unknown system" 1 "there is no system file" "$penn" simulate sup -n 3 -o zero
+expect "no observation" 1 "choose one of: cfhn:x1x2" "$penn" simulate cfhn -n 3 -o zero
+expect "unknown parameter" 2 "did you mean 'alpha'" "$penn" simulate oup -n 3 -o zero --set alpa=1.5
+expect "setting without value" 2 "not of the form" "$penn" simulate oup -n 3 -o zero --set alpha
+expect "setting out of domain" 1 "must lie in (0, 2\]" "$penn" simulate oup -n 3 -o zero --set alpha=3
+expect "setting twice" 2 "twice" "$penn" simulate oup -n 3 -o zero --set alpha=1.5 --set alpha=1.6
+expect "bad number" 2 "hint" "$penn" simulate soup -n many -o zero
+expect "bad length" 2 "hint" "$penn" simulate soup -n 3 --length 1 -o zero
+expect "a directory as system" 1 "is a directory" "$penn" simulate one -n 3 -o zero
+printf 'x = [' >broken.toml
+expect "broken file" 1 "broken.toml:1" "$penn" info broken.toml
+touch file
+expect "output below a file" 1 "cannot make the directory" "$penn" simulate soup -n 3 -o file/below
+expect "output is a file" 1 "not a directory" "$penn" simulate soup -n 3 -o file
+expect "output in a missing directory" 1 "cannot make the directory" "$penn" simulate soup -n 3 -o missing/below
+check "nothing is left of failed runs" sh -c "! ls -d zero .zero* .below* 2>/dev/null | grep ."
+
+# A full disk, played by a limit on the size of files (1 MiB = 2048 blocks of 512 bytes).
+expect "full disk" 1 "hint\|large\|space" sh -c "ulimit -f 1024; trap '' XFSZ; '$penn' simulate soup -n 2000 -o full"
+check "nothing is left on a full disk" sh -c "! ls -d full .full* 2>/dev/null | grep ."
+
+# Interrupted work leaves nothing behind.
+"$penn" simulate airfoil -n 1000000 -o interrupted >/dev/null 2>&1 &
+child=$!
+sleep 2
+kill -INT $child 2>/dev/null || kill -TERM $child
+wait $child
+checks=$((checks + 1))
+[ $? -ne 0 ] || { echo "FAILED: interrupted run reported success"; failures=$((failures + 1)); }
+check "nothing is left of an interrupted run" sh -c "! ls -d interrupted .interrupted* 2>/dev/null | grep ."
+
+expect "bench" 0 "signature" "$penn" bench simulate soup --seconds 0.02
+expect "bench as json" 0 '"ratio_to_interpreter"' "$penn" bench simulate soup --seconds 0.02 --json -
+
+echo "$((checks - failures)) passed, $failures failed"
+[ $failures -eq 0 ]

@@ -39,7 +39,7 @@ std::filesystem::path behind_links(std::filesystem::path path) {
 
 std::filesystem::path temporary_name(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter{0};
-  return directory_of(target) / ("." + target.filename().string().substr(0, kMaxStem) + ".tmp-" +
+  return directory_of(target) / (std::string(".") + target.filename().string().substr(0, kMaxStem) + ".tmp-" +
                                  std::to_string(::getpid()) + "-" + std::to_string(counter++));
 }
 

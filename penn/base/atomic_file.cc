@@ -1,7 +1,7 @@
 // Temporary, fsync, rename, fsync of the directory. POSIX calls rather than streams: every return value is looked at.
 #include "penn/base/atomic_file.h"
 
-#include <fcntl.h>     // open
+#include <fcntl.h>     // open, linkat
 #include <sys/stat.h>  // stat, fchmod
 #include <unistd.h>    // write, fsync, close, unlink
 
@@ -39,7 +39,7 @@ std::filesystem::path behind_links(std::filesystem::path path) {
 
 std::filesystem::path temporary_name(const std::filesystem::path& target) {
   static std::atomic<unsigned> counter{0};
-  return directory_of(target) / ("." + target.filename().string().substr(0, kMaxStem) + ".tmp-" +
+  return directory_of(target) / (std::string(".") + target.filename().string().substr(0, kMaxStem) + ".tmp-" +
                                  std::to_string(::getpid()) + "-" + std::to_string(counter++));
 }
 
@@ -62,6 +62,8 @@ std::string hint_for_file_error(int error_number, const std::filesystem::path& p
       return "create the directory first: mkdir -p '" + directory + "'";
     case ENOTDIR:
       return "a part of '" + directory + "' is a file, not a directory";
+    case ELOOP:
+      return "a symbolic link points to itself; remove it";
     case EISDIR:
       return "give the name of a file, not of a directory";
     case ENAMETOOLONG:
@@ -74,11 +76,13 @@ std::string hint_for_file_error(int error_number, const std::filesystem::path& p
   }
 }
 
-AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path), target_(behind_links(path)) {
+AtomicFile::AtomicFile(const std::filesystem::path& path, Temporary temporary)
+    : path_(path), target_(behind_links(path)) {
   if (path_.empty()) throw Error("cannot write a file without a name", "give a file name");
   if (!target_.has_filename()) fail("write", EISDIR);
   struct stat info {};
   const bool exists = ::stat(target_.c_str(), &info) == 0;
+  if (!exists && errno != ENOENT) fail("write", errno);
   if (exists && S_ISDIR(info.st_mode)) fail("write", EISDIR);
   buffer_.reserve(kBufferBytes);
   if (exists && !S_ISREG(info.st_mode)) {
@@ -86,6 +90,19 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path), target_
     if (descriptor_ < 0) fail("open", errno);
     return;
   }
+  open_temporary(temporary);
+  // A file that is replaced keeps its permissions; failing that, the usual ones do.
+  if (exists && ::fchmod(descriptor_, info.st_mode & 07777) != 0) errno = 0;
+}
+
+void AtomicFile::open_temporary(Temporary temporary) {
+  // give_name() needs /proc; without it, or on a file system that knows no nameless files (NFS), the name comes first.
+  if (temporary == Temporary::kNameless && ::access("/proc/self/fd", X_OK) == 0) {
+    descriptor_ = ::open(directory_of(target_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    way_ = Way::kNameless;
+    if (descriptor_ >= 0) return;
+  }
+  way_ = Way::kNamed;
   do {
     temporary_ = temporary_name(target_);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
@@ -95,8 +112,19 @@ AtomicFile::AtomicFile(const std::filesystem::path& path) : path_(path), target_
     temporary_.clear();
     fail("write", error_number);
   }
-  // A file that is replaced keeps its permissions; failing that, the usual ones do.
-  if (exists && ::fchmod(descriptor_, info.st_mode & 07777) != 0) errno = 0;
+}
+
+// linkat() never replaces, so the nameless file first gets a temporary name, which is then renamed over the target.
+void AtomicFile::give_name() {
+  const std::string source = "/proc/self/fd/" + std::to_string(descriptor_);
+  for (;;) {
+    const std::filesystem::path name = temporary_name(target_);
+    if (::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
+      temporary_ = name;
+      return;
+    }
+    if (errno != EEXIST) fail("write", errno);
+  }
 }
 
 AtomicFile::~AtomicFile() {
@@ -146,10 +174,11 @@ void AtomicFile::commit() {
   flush();
   // EINVAL, ENOTSUP: a device, pipe or file system that has nothing to synchronise.
   if (::fsync(descriptor_) != 0 && errno != EINVAL && errno != ENOTSUP) fail("write", errno);
+  if (way_ == Way::kNameless) give_name();
   const int descriptor = descriptor_;
   descriptor_ = -1;  // closed whatever close() says
   if (::close(descriptor) != 0 && errno != EINTR) fail("write", errno);
-  if (temporary_.empty()) {
+  if (way_ == Way::kDirect) {
     committed_ = true;
     return;
   }

@@ -12,8 +12,11 @@ namespace penn {
 
 class AtomicFile {
  public:
-  // Throws Error when the directory is missing or not writable, or the target is a directory.
-  explicit AtomicFile(const std::filesystem::path& path);
+  enum class Temporary { kNameless, kNamed };
+
+  // Throws Error when the directory is missing or not writable, or the target is a directory. kNameless falls back to
+  // kNamed; that can be asked for so that it can be tested.
+  explicit AtomicFile(const std::filesystem::path& path, Temporary temporary = Temporary::kNameless);
   ~AtomicFile();  // without commit(): removes the temporary
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -28,6 +31,10 @@ class AtomicFile {
   const std::filesystem::path& path() const { return path_; }
 
  private:
+  enum class Way { kNameless, kNamed, kDirect };
+
+  void open_temporary(Temporary temporary);
+  void give_name();
   void flush();
   void write_through(const char* data, size_t size);
   void discard() noexcept;
@@ -35,9 +42,10 @@ class AtomicFile {
 
   std::filesystem::path path_;       // as given, for messages
   std::filesystem::path target_;     // the file behind symbolic links
-  std::filesystem::path temporary_;  // empty when the target is written directly
+  std::filesystem::path temporary_;  // empty while there is none with a name
   std::string buffer_;
   int descriptor_ = -1;
+  Way way_ = Way::kDirect;
   bool committed_ = false;
 };
 

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstdio>   // snprintf
 #include <cstring>  // memcpy
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -66,6 +67,10 @@ std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump();
 }
 
+void append(std::string& text, std::initializer_list<std::string_view> pieces) {
+  for (const std::string_view piece : pieces) text += piece;
+}
+
 uint64_t bytes_of(const TensorView& tensor) {
   const auto count = count_values(tensor.shape, item_size(tensor.type));
   if (!count) throw std::logic_error("write_safetensors: impossible shape " + to_text(tensor.shape));
@@ -114,20 +119,21 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
 
   std::string header = "{\"__metadata__\":{";
   try {
-    header += json_text(kChecksumKey) + ":" + json_text(checksum.text());
+    append(header, {json_text(kChecksumKey), ":", json_text(checksum.text())});
     for (const auto& [key, value] : metadata) {
-      if (key != kChecksumKey) header += "," + json_text(key) + ":" + json_text(value);
+      if (key != kChecksumKey) append(header, {",", json_text(key), ":", json_text(value)});
     }
     header += "}";
-    uint64_t offset = 0;
+    uint64_t begin = 0;
     for (const TensorView& tensor : tensors) {
-      header += "," + json_text(tensor.name) + ":{\"dtype\":\"" + std::string(name_of(tensor.type)) + "\",\"shape\":[";
-      for (size_t i = 0; i < tensor.shape.size(); ++i) header += (i == 0 ? "" : ",") + std::to_string(tensor.shape[i]);
-      header +=
-          "],\"data_offsets\":[" + std::to_string(offset) + "," + std::to_string(offset + bytes_of(tensor)) + "]}";
-      offset += bytes_of(tensor);
+      const uint64_t end = begin + bytes_of(tensor);
+      append(header, {",", json_text(tensor.name), ":{\"dtype\":\"", name_of(tensor.type), "\",\"shape\":["});
+      for (size_t i = 0; i < tensor.shape.size(); ++i)
+        append(header, {i == 0 ? "" : ",", std::to_string(tensor.shape[i])});
+      append(header, {"],\"data_offsets\":[", std::to_string(begin), ",", std::to_string(end), "]}"});
+      begin = end;
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const nlohmann::json::exception&) {
     throw Error("cannot write '" + path.string() + "': a text in it is not UTF-8", "save the system file as UTF-8");
   }
   header += "}";

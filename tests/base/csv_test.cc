@@ -196,7 +196,7 @@ TEST(csv_test, fast_and_slow_paths_agree) {
   for (int row = 0; row < 2000; ++row) {
     std::string line;
     for (int column = 0; column < 3; ++column) {
-      line += (column ? "," : "") + std::string(random() % 3, ' ') +
+      line += std::string(column ? "," : "") + std::string(random() % 3, ' ') +
               std::to_string(std::ldexp(static_cast<double>(random()), -20)) + std::string(random() % 2, '\t');
     }
     fast += line + "\n";
@@ -208,7 +208,7 @@ TEST(csv_test, fast_and_slow_paths_agree) {
 TEST(csv_test, lines_longer_than_the_buffer_are_joined) {
   // 600,000 columns: a line of 3 MB, several buffers long; and rows that straddle the buffer's end.
   std::string line;
-  for (int i = 0; i < 600000; ++i) line += (i ? "," : "") + std::to_string(i);
+  for (int i = 0; i < 600000; ++i) line += std::string(i ? "," : "") + std::to_string(i);
   const CsvTable wide = parse(line + "\n" + line);
   ASSERT_EQ(wide.columns, 600000u);
   ASSERT_EQ(wide.rows, 2u);

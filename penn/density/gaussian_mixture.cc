@@ -46,8 +46,11 @@ DenseMatrix factor_of_covariance(const DenseMatrix& covariance, std::size_t j) {
 
 void GaussianMixture::finish() {
   const std::size_t n = log_weights_.size(), m = dimension_;
+  // The largest goes first, on its own: in 1e38 + ln 2 the ln 2 would be lost.
+  const double largest = *std::max_element(log_weights_.begin(), log_weights_.end());
+  assert(std::isfinite(largest));
+  for (double& v : log_weights_) v -= largest;
   const double total = log_sum_exp(log_weights_);
-  assert(std::isfinite(total));
   log_determinants_.assign(n, 0.0);
   cumulative_.resize(n);
   double sum = 0.0;

@@ -41,8 +41,9 @@ struct ProductResult {
   // ln of the integral of V^(k-1) prod_i q_i over all theta: the log Bayes factor of "one theta made all trajectories"
   // against "each its own". Strongly negative: they do not belong together, and the product means little.
   double log_agreement = 0.0;
-  double dropped_weight = 0.0;    // summed over the steps
-  double divergence_bound = 0.0;  // summed over the steps, as in ReducedMixture
+  double dropped_weight = 0.0;  // summed over the steps
+  // Summed over the steps, as in ReducedMixture; a bound for k = 2, a guide beyond (later factors reweight the error).
+  double divergence_bound = 0.0;
   std::size_t merges = 0;
   // Effective share of draws when the mixture, cut to the box, is reweighted to the exact product: 1 when they agree,
   // below about 0.5 use the draws with weights from ProductDensity instead. NaN without check_draws, 0 when no draw

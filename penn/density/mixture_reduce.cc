@@ -63,7 +63,7 @@ ReducedMixture reduce_mixture(const GaussianMixture& q, std::size_t max_componen
   double dropped = 0.0;
   std::vector<Part> parts;
   for (std::size_t j = 0; j < q.components(); ++j) {
-    if (q.weight(j) < drop_below && j != heaviest) {
+    if (q.weight(j) <= drop_below && j != heaviest) {
       dropped += q.weight(j);
       continue;
     }

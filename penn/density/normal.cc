@@ -41,7 +41,7 @@ double log_normal_cdf(double z) {
 double normal_quantile_from_log(double log_p) {
   if (log_p >= 0.0) return kInfinity;
   if (log_p == -kInfinity) return -kInfinity;
-  if (log_p > -690.0) return normal_quantile(std::exp(log_p));
+  if (log_p > -688.0) return normal_quantile(std::exp(log_p));  // p > 1e-299, which does not come back here
   // Newton on the concave increasing ln cdf, started to the left of the root: it climbs and never overshoots.
   double z = -std::sqrt(-2.0 * log_p);
   for (int i = 0; i < 50; ++i) {
@@ -58,6 +58,7 @@ double normal_quantile_from_log(double log_p) {
 double normal_quantile(double p) {
   if (!(p > 0.0)) return -kInfinity;
   if (p >= 1.0) return kInfinity;
+  if (p == 0.5) return 0.0;
   if (p > 0.5) return -normal_quantile(1.0 - p);
   if (p < 1e-299) return normal_quantile_from_log(std::log(p));
   double z = quantile_guess(p);

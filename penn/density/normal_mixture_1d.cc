@@ -14,6 +14,8 @@ namespace penn {
 NormalMixture1d::NormalMixture1d(std::vector<double> log_weights, std::vector<double> means, std::vector<double> sds)
     : log_weights_(std::move(log_weights)), means_(std::move(means)), sds_(std::move(sds)) {
   assert(log_weights_.size() == means_.size() && means_.size() == sds_.size());
+  const double largest = *std::max_element(log_weights_.begin(), log_weights_.end());
+  for (double& v : log_weights_) v -= largest;
   const double total = log_sum_exp(log_weights_);
   for (double& v : log_weights_) weights_.push_back(std::exp(v -= total));
 }

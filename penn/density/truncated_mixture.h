@@ -28,9 +28,8 @@ class TruncatedMixture {
 
   // ln q - ln P(box) inside, -inf outside.
   double log_density(std::span<const double> theta) const;
-  // Mean and covariance given the box; exact for components wholly inside, else from the points that gave the mass.
-  const std::vector<double>& mean() const { return inside_.mean; }
-  const DenseMatrix& covariance() const { return inside_.covariance; }
+  // Mean and covariance given the box, with errors; computed on each call.
+  BoxMoments moments(const BoxOptions& options = {}) const { return box_moments(mixture_, box_, options); }
 
   // Bounded work: a component with at least 5 % of its mass inside is drawn by rejection (exact; at most 400 tries);
   // the others, and the unlucky, by choosing among 64 sequential proposals according to their weights, followed by

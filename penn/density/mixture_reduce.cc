@@ -17,6 +17,7 @@ struct Part {
   double weight;
   std::vector<double> mean;
   DenseMatrix t;           // covariance T T^T
+  DenseMatrix covariance;  // the same, multiplied out
   double log_determinant;  // ln |S| / 2 = sum ln t_kk
 };
 
@@ -31,7 +32,7 @@ Part merged(const Part& a, const Part& b) {
   const double weight = a.weight + b.weight;
   const double share_a = a.weight / weight, share_b = b.weight / weight;
   const double root_a = std::sqrt(share_a), root_b = std::sqrt(share_b);
-  Part result{weight, std::vector<double>(m), {}, 0.0};
+  Part result{weight, std::vector<double>(m), {}, {}, 0.0};
   DenseMatrix columns(m, 2 * m + 1);
   for (std::size_t r = 0; r < m; ++r) {
     result.mean[r] = share_a * a.mean[r] + share_b * b.mean[r];
@@ -42,13 +43,41 @@ Part merged(const Part& a, const Part& b) {
     columns(r, 2 * m) = root_a * root_b * (a.mean[r] - b.mean[r]);
   }
   result.t = rq_upper(columns);
+  result.covariance = outer_gram(result.t);
   result.log_determinant = sum_log_diagonal(result.t);
   return result;
 }
 
-double merge_cost(const Part& a, const Part& b) {
-  return std::max(0.0, (a.weight + b.weight) * merged(a, b).log_determinant - a.weight * a.log_determinant -
-                           b.weight * b.log_determinant);
+// ln |S_ab| / 2 of the merged pair by Cholesky of its covariance, which is several times quicker than the QR of merged().
+// False when a pivot has lost more than half its digits; the caller then takes the QR.
+bool quick_log_determinant(const Part& a, const Part& b, std::vector<double>& work, double* result) {
+  const std::size_t m = a.mean.size();
+  const double share_a = a.weight / (a.weight + b.weight), share_b = 1.0 - share_a;
+  work.resize(m * m);
+  *result = 0.0;
+  for (std::size_t r = 0; r < m; ++r) {
+    const double offset = share_a * share_b * (a.mean[r] - b.mean[r]);
+    for (std::size_t c = 0; c <= r; ++c) {
+      double sum = share_a * a.covariance(r, c) + share_b * b.covariance(r, c) + offset * (a.mean[c] - b.mean[c]);
+      const double whole = sum;
+      for (std::size_t k = 0; k < c; ++k) sum -= work[r * m + k] * work[c * m + k];
+      if (c < r) {
+        work[r * m + c] = sum / work[c * m + c];
+      } else {
+        if (!(sum > 1e-8 * whole)) return false;
+        work[r * m + r] = std::sqrt(sum);
+        *result += 0.5 * std::log(sum);
+      }
+    }
+  }
+  return true;
+}
+
+double merge_cost(const Part& a, const Part& b, std::vector<double>& work) {
+  double log_determinant = 0.0;
+  if (!quick_log_determinant(a, b, work, &log_determinant)) log_determinant = merged(a, b).log_determinant;
+  return std::max(
+      0.0, (a.weight + b.weight) * log_determinant - a.weight * a.log_determinant - b.weight * b.log_determinant);
 }
 
 }  // namespace
@@ -68,15 +97,18 @@ ReducedMixture reduce_mixture(const GaussianMixture& q, std::size_t max_componen
       continue;
     }
     const auto mean = q.component_mean(j);
-    parts.push_back({q.weight(j), {mean.begin(), mean.end()}, inverse_upper(q.factor(j), m), -q.log_determinant(j)});
+    DenseMatrix t = inverse_upper(q.factor(j), m), covariance = outer_gram(t);
+    parts.push_back(
+        {q.weight(j), {mean.begin(), mean.end()}, std::move(t), std::move(covariance), -q.log_determinant(j)});
   }
 
   double bound = 0.0;
+  std::vector<double> work;
   std::size_t merges = 0;
   if (parts.size() > max_components) {
     std::vector<std::vector<double>> cost(parts.size(), std::vector<double>(parts.size()));
     for (std::size_t a = 0; a < parts.size(); ++a)
-      for (std::size_t b = a + 1; b < parts.size(); ++b) cost[a][b] = merge_cost(parts[a], parts[b]);
+      for (std::size_t b = a + 1; b < parts.size(); ++b) cost[a][b] = merge_cost(parts[a], parts[b], work);
     while (parts.size() > max_components) {
       std::size_t first = 0, second = 1;
       for (std::size_t a = 0; a < parts.size(); ++a)
@@ -89,7 +121,7 @@ ReducedMixture reduce_mixture(const GaussianMixture& q, std::size_t max_componen
       cost.erase(cost.begin() + static_cast<std::ptrdiff_t>(second));
       for (auto& row : cost) row.erase(row.begin() + static_cast<std::ptrdiff_t>(second));
       for (std::size_t k = 0; k < parts.size(); ++k)
-        if (k != first) cost[std::min(k, first)][std::max(k, first)] = merge_cost(parts[k], parts[first]);
+        if (k != first) cost[std::min(k, first)][std::max(k, first)] = merge_cost(parts[k], parts[first], work);
     }
   }
 

@@ -18,7 +18,7 @@ struct ReducedMixture {
 };
 
 // Components lighter than drop_below (relative to 1) go; then merging down to max_components >= 1. Merging n
-// components costs about n^2/2 QR factorisations of (2M+1, M).
+// components costs about n^2 Cholesky factorisations of (M, M).
 ReducedMixture reduce_mixture(const GaussianMixture& q, std::size_t max_components, double drop_below = 1e-9);
 
 }  // namespace penn

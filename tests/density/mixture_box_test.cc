@@ -217,6 +217,37 @@ TEST(truncated_mixture_test, draws_in_a_far_corner_are_bounded_work_and_have_the
   EXPECT_NEAR(sxy, xy / mass - mx * my, 5 * variance / std::sqrt(n));
 }
 
+TEST(truncated_mixture_test, resampled_draws_match_rejection_where_gibbs_alone_would_be_too_slow) {
+  // Four coordinates with correlation 0.95 above 1.8: proposals carry very unequal weights, and a Gibbs sweep moves
+  // only a fraction of the width. Reference: a million plain draws, of which about 1.5 % fall into the box.
+  DenseMatrix sigma(4, 4);
+  for (std::size_t r = 0; r < 4; ++r)
+    for (std::size_t c = 0; c < 4; ++c) sigma(r, c) = r == c ? 1.0 : 0.95;
+  const auto q = GaussianMixture::from_covariances({1.0}, {std::vector<double>(4, 0.0)}, {sigma});
+  const Box box{std::vector<double>(4, 1.8), std::vector<double>(4, 6.0)};
+  const auto mean_and_variance = [](const std::vector<double>& values) {
+    double mean = 0.0, square = 0.0;
+    for (double v : values) mean += v / static_cast<double>(values.size());
+    for (double v : values) square += (v - mean) * (v - mean) / static_cast<double>(values.size());
+    return std::pair{mean, square};
+  };
+  DrawStream draws(4);
+  const auto plain = q.sample(1000000, draws);
+  std::vector<double> accepted, resampled;  // the mean of the four coordinates
+  for (std::size_t i = 0; i < 1000000; ++i)
+    if (box.contains({&plain[4 * i], 4}))
+      accepted.push_back((plain[4 * i] + plain[4 * i + 1] + plain[4 * i + 2] + plain[4 * i + 3]) / 4);
+  const auto sample = TruncatedMixture(q, box).sample(4000, draws);
+  EXPECT_EQ(sample.approximate, 4000u);
+  for (std::size_t i = 0; i < 4000; ++i)
+    resampled.push_back(
+        (sample.theta[4 * i] + sample.theta[4 * i + 1] + sample.theta[4 * i + 2] + sample.theta[4 * i + 3]) / 4);
+  const auto [mean, variance] = mean_and_variance(accepted);
+  const auto [mean2, variance2] = mean_and_variance(resampled);
+  EXPECT_NEAR(mean2, mean, 4 * std::sqrt(variance / 4000 + variance / static_cast<double>(accepted.size())));
+  EXPECT_NEAR(variance2 / variance, 1.0, 4 * std::sqrt(8.0 / 4000 + 8.0 / static_cast<double>(accepted.size())));
+}
+
 TEST(truncated_mixture_test, a_component_outside_gives_its_weight_to_those_inside) {
   const auto unit = covariance_2d(0.1, 0.1, 0.3);
   const auto q = GaussianMixture::from_covariances({0.9, 0.1}, {{50, 50}, {0.5, 0.5}}, {unit, unit});

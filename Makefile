@@ -21,5 +21,12 @@ sanitize: setup
 	cmake --build --preset sanitize
 	ctest --preset sanitize
 
+# MINUTES of libFuzzer for every target in fuzz/ (needs clang, see fuzz/README.md).
+MINUTES ?= 5
+fuzz:
+	cmake --preset fuzz
+	cmake --build --preset fuzz
+	scripts/fuzz.sh $(MINUTES)
+
 clean:
 	rm -rf build build-sanitize build-fuzz out

@@ -15,7 +15,7 @@ struct AlignedAllocator {
   template <class Other>
   AlignedAllocator(const AlignedAllocator<Other>&) {}
   T* allocate(size_t n) { return static_cast<T*>(::operator new(n * sizeof(T), kAlignment)); }
-  void deallocate(T* p, size_t n) { ::operator delete(p, n * sizeof(T), kAlignment); }
+  void deallocate(T* p, size_t) { ::operator delete(p, kAlignment); }
   bool operator==(const AlignedAllocator&) const { return true; }
 };
 

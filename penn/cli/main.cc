@@ -1,11 +1,15 @@
 // Call, catch, exit code: 0 done, 1 something was wrong with the input, 2 wrong usage, 130 interrupted.
 #include <fmt/format.h>
 
+#include <csignal>
+
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/cli/commands.h"
 
 int main(int argc, char** argv) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit is an error to report, not a reason to die
+  std::signal(SIGPIPE, SIG_IGN);
   CLI::App app("penn: identify the parameters of a stochastic system from one trajectory");
   app.set_version_flag("--version", penn::version());
   app.require_subcommand(0, 1);

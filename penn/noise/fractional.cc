@@ -189,8 +189,11 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
           X amplitude, real, imaginary;
           interpolate(basis, k, amplitude);
           if (k > 0) amplitude = amplitude + load_pair(vanishing);
-          for (int lane = 0; lane < kPairWidth; ++lane)
-            if (!direct[lane].empty()) (lane < kWidth ? amplitude.a[lane] : amplitude.b[lane - kWidth]) = direct[lane][k];
+          for (int lane = 0; lane < kPairWidth; ++lane) {
+            if (direct[lane].empty()) continue;
+            if (lane < kWidth) amplitude.a[lane] = direct[lane][k];
+            else amplitude.b[lane - kWidth] = direct[lane][k];
+          }
           amplitude = exp2_saturating(amplitude);
           box_muller(words.w[2 * j], words.w[2 * j + 1], real, imaginary);
           store(tile[i + j][0], real * amplitude);

@@ -149,7 +149,9 @@ class SystemParser {
   void read_noise_shapes() {
     for (size_t i = 0; i < system_.noises.size(); ++i) {
       Noise& noise = system_.noises[i];
-      const auto [text, at] = reader_.expression(noise_entries_[i]);
+      const ExpressionText whole = reader_.expression(noise_entries_[i]);
+      const std::string& text = whole.text;
+      const Position at = whole.at;
       const size_t open = text.find('(');
       std::string kind = text.substr(0, open);
       while (!kind.empty() && kind.back() == ' ') kind.pop_back();

@@ -93,7 +93,7 @@ IntRange TomlReader::count_or_range(const TomlEntry& entry, int64_t lowest) cons
   return {static_cast<int64_t>(range.low), static_cast<int64_t>(range.high)};
 }
 
-std::pair<std::string, Position> TomlReader::expression(const TomlEntry& entry) const {
+ExpressionText TomlReader::expression(const TomlEntry& entry) const {
   if (entry.value->is_integer() || entry.value->is_floating_point()) {
     return {fmt::format("({})", number(entry)), entry.value_at};  // parentheses: a negative number is one operand
   }

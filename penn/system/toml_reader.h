@@ -17,6 +17,11 @@ struct TomlEntry {
   Position key_at, value_at;
 };
 
+struct ExpressionText {
+  std::string text;
+  Position at;
+};
+
 class TomlReader {
  public:
   TomlReader(const std::string& text, const std::string& source_name);
@@ -31,7 +36,7 @@ class TomlReader {
   IntRange count_or_range(const TomlEntry& entry, int64_t lowest) const;
   const toml::table& table(const TomlEntry& entry, const char* expected) const;
   // The text of an expression (a string or a number) and where it starts.
-  std::pair<std::string, Position> expression(const TomlEntry& entry) const;
+  ExpressionText expression(const TomlEntry& entry) const;
 
   [[noreturn]] void fail(const Position& at, const std::string& message, const std::string& hint = "") const {
     source_.fail(at, message, hint);

@@ -26,9 +26,9 @@ struct Output {
   float* sampling; // (rows) or null
 };
 
-// Grids of fractional noise for one length: on the time steps, and on the samples (measurement noise).
+// Grids of fractional noise, long enough for one length: on the time steps, and on the samples (measurement noise).
 struct FractionalGrids {
-  std::unique_ptr<FractionalGrid> driving, measurement;
+  std::shared_ptr<const FractionalGrid> driving, measurement;
 };
 
 class LaneRunner {

@@ -65,15 +65,22 @@ struct Simulator::Body {
     if (samples < 2) throw UsageError(fmt::format("a trajectory needs at least 2 samples, got {}", samples));
     length = samples;
     const int64_t most = system.simulation.burn_in.high + length;
-    const int64_t steps = (most - 1) * system.simulation.steps_per_sample + 1;
-    const auto prepare = [](std::unique_ptr<FractionalGrid>& grid, const System& s, const std::vector<int>& noises, int64_t size) {
-      const bool needed = std::any_of(noises.begin(), noises.end(), [&](int k) { return s.noises[static_cast<size_t>(k)].kind == NoiseKind::kFractional; });
-      constexpr int64_t kMostSteps = 100'000'000;  // the whole grid of a fractional noise is held in memory
-      if (needed && size > kMostSteps) throw UsageError(fmt::format("{} steps of fractional noise are too many (at most {})", size, kMostSteps), "use a shorter length, a shorter burn-in or a larger step");
-      if (needed && (!grid || grid->steps() != size)) grid = std::make_unique<FractionalGrid>(size);
-    };
-    prepare(grids.driving, system, program.driving_noises, steps);
-    prepare(grids.measurement, system, program.measurement_noises, most);
+    grids.driving = grid_for(program.driving_noises, (most - 1) * system.simulation.steps_per_sample + 1);
+    grids.measurement = grid_for(program.measurement_noises, most);
+  }
+
+  // A grid of at least `steps`, where one of these noises is fractional. Training changes the length with every batch; sizes are
+  // rounded up to eight per octave, so that few grids are made, and kept.
+  std::shared_ptr<const FractionalGrid> grid_for(const std::vector<int>& noises, int64_t steps) {
+    const bool needed = std::any_of(noises.begin(), noises.end(), [&](int k) { return system.noises[static_cast<size_t>(k)].kind == NoiseKind::kFractional; });
+    if (!needed) return nullptr;
+    constexpr int64_t kMostSteps = 100'000'000;  // the whole grid of a fractional noise is held in memory
+    if (steps > kMostSteps)
+      throw UsageError(fmt::format("{} steps of fractional noise are too many (at most {})", steps, kMostSteps), "use a shorter length, a shorter burn-in or a larger step");
+    const int64_t size = static_cast<int64_t>(std::ceil(std::exp2(std::ceil(8 * std::log2(static_cast<double>(steps))) / 8)));
+    std::shared_ptr<const FractionalGrid>& grid = made_grids[size];
+    if (!grid) grid = std::make_shared<FractionalGrid>(size);
+    return grid;
   }
 
   const System system;
@@ -83,6 +90,7 @@ struct Simulator::Body {
   std::unique_ptr<Kernel> kernel;
   std::string warning;
   FractionalGrids grids;
+  std::map<int64_t, std::shared_ptr<const FractionalGrid>> made_grids;
   int64_t length = 0;
 };
 

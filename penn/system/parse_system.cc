@@ -37,6 +37,7 @@ class SystemParser {
     read_initial();
     read_observations();
     read_simulation();
+    read_paper();
     check_noise_use();
     check_shapes();
     return std::move(system_);
@@ -71,7 +72,7 @@ class SystemParser {
 
   void read_head() {
     const std::vector<TomlEntry> entries = reader_.entries(reader_.root());
-    reader_.only_known(entries, {"name", "title", "notes", "constants", "parameters", "nuisance", "define", "noise", "equations", "initial", "observe", "simulation"},
+    reader_.only_known(entries, {"name", "title", "notes", "constants", "parameters", "nuisance", "define", "noise", "equations", "initial", "observe", "simulation", "paper"},
                        "at the top of the file");
     for (const TomlEntry& entry : entries) {
       if (entry.key == "name") system_.name = reader_.string(entry, "a name");
@@ -284,6 +285,15 @@ class SystemParser {
     const TomlEntry* length = find("length");
     if (!length) reader_.fail(section_at("simulation"), "'length' is missing: the number of samples", "add to [simulation]:  length = 1000");
     s.length = reader_.count_or_range(*length, 2);
+  }
+
+  void read_paper() {
+    const std::vector<TomlEntry> entries = section("paper");
+    reader_.only_known(entries, {"trajectories", "batch", "epochs"}, "in [paper]");
+    for (const TomlEntry& entry : entries) {
+      const IntRange value = reader_.count_or_range(entry, 1);
+      (entry.key == "trajectories" ? system_.paper.trajectories : entry.key == "batch" ? system_.paper.batch : system_.paper.epochs) = value.high;
+    }
   }
 
   void check_noise_use() {

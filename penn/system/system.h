@@ -73,6 +73,11 @@ struct Simulation {
   IntRange length;           // samples
 };
 
+// The scale at which the paper trained this system ([paper], optional).
+struct PaperScale {
+  int64_t trajectories = 0, batch = 0, epochs = 0;  // 0: not stated
+};
+
 struct System {
   std::string name, title, source_name, text;
   std::vector<Parameter> parameters, nuisance;
@@ -81,6 +86,7 @@ struct System {
   std::vector<State> states;
   std::vector<Observation> observations;
   Simulation simulation;
+  PaperScale paper;
   ExpressionGraph graph;
 
   // The observation of that name ("" where there is only one); throws SystemError and lists the choices.

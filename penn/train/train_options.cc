@@ -1,0 +1,97 @@
+#include "penn/train/train_options.h"
+
+#include <fmt/format.h>
+
+#include "penn/base/error.h"
+
+namespace penn {
+
+nlohmann::ordered_json to_json(const TrainOptions& o) {
+  return {{"preset", o.preset}, {"minutes", o.minutes}, {"steps", o.steps}, {"epochs", o.epochs}, {"batch", o.batch},
+          {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"dataset", o.dataset_size},
+          {"dataset_folder", o.dataset_folder}, {"length", {o.lengths.low, o.lengths.high}}, {"validation", o.validation}, {"seed", o.seed},
+          {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"weight_decay", o.weight_decay},
+          {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}};
+}
+
+TrainOptions train_options_from_json(const nlohmann::json& j) {
+  try {
+    TrainOptions o;
+    j.at("preset").get_to(o.preset);
+    j.at("minutes").get_to(o.minutes);
+    j.at("steps").get_to(o.steps);
+    j.at("epochs").get_to(o.epochs);
+    j.at("batch").get_to(o.batch);
+    j.at("components").get_to(o.components);
+    o.full_covariance = j.at("covariance").get<std::string>() == "full";
+    j.at("dataset").get_to(o.dataset_size);
+    j.at("dataset_folder").get_to(o.dataset_folder);
+    o.lengths = {j.at("length").at(0).get<int64_t>(), j.at("length").at(1).get<int64_t>()};
+    j.at("validation").get_to(o.validation);
+    j.at("seed").get_to(o.seed);
+    j.at("learning_rate").get_to(o.learning_rate);
+    j.at("constant_rate").get_to(o.constant_rate);
+    j.at("warm_up").get_to(o.warm_up);
+    j.at("weight_decay").get_to(o.weight_decay);
+    j.at("clip").get_to(o.clip);
+    j.at("ema").get_to(o.ema);
+    j.at("validations").get_to(o.validations);
+    return o;
+  } catch (const nlohmann::json::exception& error) {
+    throw ModelError(fmt::format("training options: {}", error.what()));
+  }
+}
+
+std::vector<std::string> differing_options(const TrainOptions& a, const TrainOptions& b) {
+  std::vector<std::string> names;
+  const nlohmann::ordered_json x = to_json(a), y = to_json(b);
+  for (const auto& [key, value] : x.items())
+    if (y.at(key) != value) names.push_back(fmt::format("{} ({}, now {})", key, y.at(key).dump(), value.dump()));
+  return names;
+}
+
+TrainOptions preset_options(const std::string& preset, const System& system) {
+  TrainOptions o;
+  o.preset = preset;
+  o.lengths = system.simulation.length;
+  if (preset == "fast") return o;
+  if (preset != "paper") throw UsageError(fmt::format("unknown preset '{}'", preset), "presets: fast, paper");
+  o.lengths = {system.simulation.length.high, system.simulation.length.high};  // the paper trains at one length
+  o.dataset_size = system.paper.trajectories;
+  o.epochs = system.paper.epochs;
+  o.batch = system.paper.batch;
+  o.validation = 20000;
+  o.learning_rate = 2e-4;
+  o.constant_rate = true;
+  o.clip = 0;
+  o.ema = 0;
+  return o;
+}
+
+NetworkOptions network_for(const TrainOptions& options, const System& system, int observation) {
+  const int channels = static_cast<int>(system.observations[static_cast<size_t>(observation)].channels.size());
+  const int parameters = static_cast<int>(system.parameters.size());
+  NetworkOptions network = options.preset == "paper" ? paper_network(channels, parameters) : fast_network(channels, parameters);
+  network.mixture.components = options.components;
+  network.mixture.full = options.full_covariance;
+  network.length_low = static_cast<double>(options.lengths.low);
+  network.length_high = static_cast<double>(options.lengths.high);
+  network.sampling_low = system.simulation.sampling.low;
+  network.sampling_high = system.simulation.sampling.high;
+  return network;
+}
+
+void check_options(const TrainOptions& o) {
+  const int budgets = (o.minutes > 0) + (o.steps > 0) + (o.epochs > 0);
+  if (budgets != 1) throw UsageError("the budget must be one of --minutes, --steps and --epochs", "for example: --minutes 10");
+  const bool is_fixed = o.dataset_size > 0 || !o.dataset_folder.empty();
+  if (o.epochs > 0 && !is_fixed) throw UsageError("--epochs needs a fixed data set: fresh trajectories have no epochs", "add --dataset N, or use --minutes or --steps");
+  if (o.dataset_size > 0 && !o.dataset_folder.empty()) throw UsageError("--dataset is either a number or a directory");
+  if (o.components < 1 || o.components > 1000) throw UsageError(fmt::format("the number of components must lie in 1 to 1000, got {}", o.components));
+  if (o.batch < 2) throw UsageError(fmt::format("a batch needs at least 2 trajectories, got {}", o.batch));
+  if (o.validation < 100) throw UsageError(fmt::format("the validation set needs at least 100 trajectories, got {}", o.validation));
+  if (o.lengths.low < 8 || o.lengths.low > o.lengths.high) throw UsageError(fmt::format("the length range {}:{} is empty or below 8 samples", o.lengths.low, o.lengths.high));
+  if (is_fixed && !o.lengths.is_single()) throw UsageError("a fixed data set has one length", "give one length: --length 1000");
+}
+
+}  // namespace penn

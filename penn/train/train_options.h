@@ -1,0 +1,52 @@
+// Every setting of a training in one plain struct, as it is stored with the model. No tensors.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "penn/network/network_options.h"
+#include "penn/system/system.h"
+
+namespace penn {
+
+struct TrainOptions {
+  std::string preset = "fast";   // "fast" or "paper"
+  // The budget: exactly one is positive.
+  double minutes = 0;
+  int64_t steps = 0, epochs = 0;
+  int64_t batch = 256;
+  int components = 10;
+  bool full_covariance = true;
+  // 0 and "": fresh trajectories for every batch; else a fixed set.
+  int64_t dataset_size = 0;
+  std::string dataset_folder;
+  IntRange lengths;              // samples per trajectory
+  int64_t validation = 2000;     // trajectories
+  uint64_t seed = 1;
+
+  double learning_rate = 1e-3;
+  bool constant_rate = false;    // else warm-up and cosine decay to 0 at the end of the budget
+  double warm_up = 0.02;         // share of the budget
+  double weight_decay = 0;
+  double clip = 1;               // of the gradient's norm; 0: none
+  double ema = 0.999;            // of the weights that are validated and kept; 0: none
+  int validations = 40;          // during the budget
+};
+
+nlohmann::ordered_json to_json(const TrainOptions& options);
+TrainOptions train_options_from_json(const nlohmann::json& json);  // ModelError for what does not fit
+
+// The names of the entries that differ, for "--resume with other options".
+std::vector<std::string> differing_options(const TrainOptions& a, const TrainOptions& b);
+
+// The defaults of a preset for a system; UsageError for an unknown preset. `paper` takes data-set size, batch and epochs from the
+// [paper] section of the system file where it has one.
+TrainOptions preset_options(const std::string& preset, const System& system);
+NetworkOptions network_for(const TrainOptions& options, const System& system, int observation);
+
+// Throws UsageError where the values make no sense together.
+void check_options(const TrainOptions& options);
+
+}  // namespace penn

@@ -1,0 +1,147 @@
+#include "penn/model/model_file.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "penn/base/error.h"
+#include "penn/base/files.h"
+#include "penn/model/tensor_io.h"
+#include "penn/network/penn_network.h"
+
+namespace penn {
+
+namespace fs = std::filesystem;
+using json = nlohmann::ordered_json;
+
+namespace {
+
+constexpr int kFormat = 1;
+constexpr int kCurveColumns = 6;
+
+json parse_entry(const SafetensorsFile& file, const std::string& key) {
+  try {
+    return json::parse(file.text(key));
+  } catch (const nlohmann::json::exception& error) {
+    throw ModelError(fmt::format("{}: the entry '{}' cannot be read: {}", file.name(), key, error.what()));
+  }
+}
+
+std::vector<double> flatten(const std::vector<LossPoint>& curve) {
+  std::vector<double> rows;
+  for (const LossPoint& p : curve) rows.insert(rows.end(), {p.minutes, p.step, p.trajectories, p.train_nll, p.validation_nll, p.learning_rate});
+  return rows;
+}
+
+}  // namespace
+
+void save_model(const fs::path& path, const ModelInfo& info, const PennNetwork& network) {
+  const json summary = {{"lengths", {info.lengths.low, info.lengths.high}}, {"sampling", {info.sampling.low, info.sampling.high}},
+                        {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
+                        {"trajectories", info.trajectories}, {"minutes", info.minutes}};
+  const Metadata metadata = {{"format", fmt::format("penn model {}", kFormat)}, {"version", info.version}, {"system", info.system_text},
+                             {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training.dump()},
+                             {"summary", summary.dump()}};
+  TensorList tensors;
+  add_module(tensors, "network.", network);
+  const size_t E = info.familiarity.mean.size();
+  const std::vector<double> curve = flatten(info.curve);
+  tensors.add("familiarity.mean", info.familiarity.mean, {E});
+  tensors.add("familiarity.covariance", info.familiarity.covariance, {E, E});
+  tensors.add("familiarity.distances", info.familiarity.distances, {info.familiarity.distances.size()});
+  tensors.add("values.low", info.value_low, {info.value_low.size()});
+  tensors.add("values.high", info.value_high, {info.value_high.size()});
+  tensors.add("curve", curve, {info.curve.size(), kCurveColumns});
+  write_safetensors(path, metadata, tensors.views());
+}
+
+Model load_model(const fs::path& path) {
+  const SafetensorsFile file(path);
+  const auto refuse = [&](const std::string& reason, const std::string& hint = "") { throw ModelError(fmt::format("{}: {}", file.name(), reason), hint); };
+  if (!file.metadata().count("format")) refuse("not a model of penn: the entry 'format' is missing", "models are made by `penn train`");
+  const std::string& format = file.text("format");
+  if (format.rfind("penn checkpoint", 0) == 0) refuse("this is the checkpoint of an unfinished training, not a model", "finish it with `penn train ... --resume`");
+  if (format.rfind("penn model ", 0) != 0) refuse("not a model of penn", "models are made by `penn train`");
+  if (format != fmt::format("penn model {}", kFormat))
+    refuse(fmt::format("model format {}, this program reads {}", format.substr(11), kFormat), "train it again with this version, or use the version that made it");
+
+  Model model;
+  ModelInfo& info = model.info;
+  info.version = file.text("version");
+  info.system_text = file.text("system");
+  info.observation = file.text("observation");
+  try {
+    model.system = parse_system(info.system_text, file.name() + " (system)");
+    model.observation = model.system.observation_index(info.observation);
+    info.network = network_options_from_json(parse_entry(file, "network"));
+    info.training = parse_entry(file, "training");
+    const json summary = parse_entry(file, "summary");
+    info.lengths = {summary.at("lengths").at(0).get<int64_t>(), summary.at("lengths").at(1).get<int64_t>()};
+    info.sampling = {summary.at("sampling").at(0).get<double>(), summary.at("sampling").at(1).get<double>()};
+    summary.at("discarded_share").get_to(info.discarded_share);
+    summary.at("validation_nll").get_to(info.validation_nll);
+    summary.at("steps").get_to(info.steps);
+    summary.at("trajectories").get_to(info.trajectories);
+    summary.at("minutes").get_to(info.minutes);
+  } catch (const nlohmann::json::exception& error) {
+    refuse(fmt::format("its description cannot be read: {}", error.what()));
+  } catch (const SystemError& error) {
+    refuse(fmt::format("its system text is damaged: {}", error.what()));
+  }
+  const size_t M = model.system.parameters.size(), d = model.system.observations[static_cast<size_t>(model.observation)].channels.size();
+  if (static_cast<size_t>(info.network.mixture.parameters) != M || static_cast<size_t>(info.network.inputs) != d)
+    refuse(fmt::format("its network has {} inputs and {} parameters, its system {} and {}", info.network.inputs, info.network.mixture.parameters, d, M));
+  try {
+    model.network = std::make_shared<PennNetwork>(info.network);
+  } catch (const c10::Error& error) {
+    refuse(fmt::format("its network cannot be built: {}", error.what_without_backtrace()));
+  }
+  read_module(file, "network.", *model.network);
+  model.network->eval();
+
+  const size_t E = static_cast<size_t>(model.network->embedding_size());
+  info.familiarity.mean = file.read<float>("familiarity.mean", {E});
+  info.familiarity.covariance = file.read<float>("familiarity.covariance", {E, E});
+  info.familiarity.distances = file.read<float>("familiarity.distances", {1001});
+  info.value_low = file.read<float>("values.low", {d});
+  info.value_high = file.read<float>("values.high", {d});
+  const TensorInfo* curve = file.find("curve");
+  if (!curve || curve->shape.size() != 2 || curve->shape[1] != kCurveColumns) refuse("the loss curve is missing or has another shape");
+  const std::vector<double> rows = file.read<double>("curve");
+  for (size_t i = 0; i < rows.size(); i += kCurveColumns) info.curve.push_back({rows[i], rows[i + 1], rows[i + 2], rows[i + 3], rows[i + 4], rows[i + 5]});
+  return model;
+}
+
+fs::path find_model(const std::string& what) {
+  std::error_code ignored;
+  if (fs::is_regular_file(what, ignored)) return what;
+  if (what.find('/') == std::string::npos) {
+    // An observation is written cfhn:x1 and stored as cfhn-x1.
+    std::string name = what;
+    for (char& c : name) c = c == ':' ? '-' : c;
+    const std::string shipped = shared_file("models/" + name + ".safetensors");
+    if (!shipped.empty()) return shipped;
+  }
+  std::string list;
+  for (const std::string& name : shared_names("models", ".safetensors")) list += (list.empty() ? "" : ", ") + name;
+  throw ModelError(fmt::format("there is no model file '{}'", what),
+                   list.empty() ? "train one with `penn train SYSTEM -o MODEL.safetensors`" : fmt::format("give the path of a model or one of: {}", list));
+}
+
+std::string describe_model(const Model& model) {
+  const ModelInfo& info = model.info;
+  int64_t weights = 0;
+  for (const torch::Tensor& p : model.network->parameters()) weights += p.numel();
+  std::string out = fmt::format("Model of {}{}{}, trained by penn {}\n", model.system.name, info.observation.empty() ? "" : ":", info.observation, info.version);
+  const auto range = [](auto low, auto high) { return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high); };
+  out += fmt::format("\nTraining\n  {} steps, {} trajectories, {:.1f} minutes\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded as divergent: {:.2f} %\n",
+                     info.steps, info.trajectories, info.minutes, info.validation_nll, 100 * info.discarded_share);
+  out += "  options:";
+  for (const auto& [key, value] : info.training.items()) out += fmt::format(" {}={}", key, value.dump());
+  out += fmt::format("\n\nUse\n  length {} samples, sampling {}\n", range(info.lengths.low, info.lengths.high), range(info.sampling.low, info.sampling.high));
+  out += fmt::format("\nNetwork, {} weights\n  {}\n\n", weights, to_json(info.network).dump());
+  return out + describe_system(model.system);
+}
+
+}  // namespace penn

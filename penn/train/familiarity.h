@@ -1,0 +1,17 @@
+// What the network's training data look like, measured once at the end of training (see Familiarity in model_file.h).
+#pragma once
+
+#include <vector>
+
+#include "penn/dataset/batch_stream.h"
+#include "penn/model/model_file.h"
+
+namespace penn {
+
+// Mean and covariance from `fitted`, distances from `held`, so that the distances are those of new trajectories.
+Familiarity measure_familiarity(PennNetwork& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& held);
+
+// The 0.1 % and 99.9 % points of each channel.
+void measure_values(const std::vector<TrajectoryBatch>& sets, std::vector<float>& low, std::vector<float>& high);
+
+}  // namespace penn

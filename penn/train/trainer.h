@@ -1,0 +1,44 @@
+// Training: minimises E[-ln q(theta* | z)] over pairs drawn from the simulator. With a uniform prior the minimiser is the posterior.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "penn/train/checkpoint.h"
+
+namespace penn {
+
+struct TrainRun {
+  TrainOptions options;
+  std::filesystem::path model;   // the result; MODEL.checkpoint and MODEL.csv (loss curve) lie beside it
+  bool resume = false;
+  int threads = 0;               // 0: one per processor
+  std::string device = "cpu";
+  double checkpoint_seconds = 60;
+  std::function<bool()> should_stop = [] { return false; };  // asked after every step
+};
+
+// What the caller may show while it runs.
+struct TrainStatus {
+  const Progress* progress = nullptr;
+  double share = 0;               // of the budget
+  double seconds_left = 0;
+  double trajectories_per_second = 0, simulating_share = 0;
+  double train_nll = 0;           // since the last validation, the parameters' own units
+  bool is_validation = false;     // a new row of the loss curve has just been added
+};
+using TrainReport = std::function<void(const TrainStatus&)>;
+
+struct TrainResult {
+  bool is_complete = false;       // false: stopped; --resume goes on
+  Progress progress;
+  double simulating_share = 0;
+  int64_t peak_memory = 0;        // bytes
+};
+
+TrainResult train(const System& system, int observation, const TrainRun& run, const TrainReport& report = nullptr);
+
+std::filesystem::path checkpoint_path(const std::filesystem::path& model);
+
+}  // namespace penn

@@ -1,5 +1,7 @@
 // Trajectories per second of training (forward, backward, Adam) at length 1000, batch 256, and their ratios.
-// Usage: bench_network [length [batch]]. Median of several steps; the stock LSTM is timed over two.
+// Usage: bench_network [length [batch]]. Median of several steps. The stock LSTM is timed with LibTorch and OpenBLAS
+// both on all cores, as a program that only calls at::set_num_threads has it, and with the threads that suit it best.
+#include <dlfcn.h>
 #include <fmt/format.h>
 #include <torch/torch.h>
 
@@ -13,6 +15,7 @@
 #include "penn/network/lane_convolution.h"
 #include "penn/network/lstm_shape.h"
 #include "penn/network/mixture_head.h"
+#include "penn/network/parallel.h"
 #include "penn/network/penn_network.h"
 
 namespace {
@@ -68,11 +71,18 @@ double head_seconds(const penn::MixtureShape& mixture, int batch, bool reference
   });
 }
 
+void set_library_threads(int libtorch, int openblas) {
+  at::set_num_threads(libtorch);
+  if (auto* set = reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "openblas_set_num_threads"))) set(openblas);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   penn::ensure_fast_blas(argc, argv);
   const int length = argc > 1 ? std::atoi(argv[1]) : 1000, batch = argc > 2 ? std::atoi(argv[2]) : 256;
+  const int threads = penn::pool_threads();
+  penn::set_network_threads(threads);
   const double peak = penn::measure_peak_gflops();
   fmt::print("{}\n", penn::blas_report());
   fmt::print("peak {:.0f} GFLOP/s, dense layer 256 x 512 x 512 {:.0f} GFLOP/s, 256 x 100 x 100 {:.0f} GFLOP/s\n\n",
@@ -90,10 +100,16 @@ int main(int argc, char** argv) {
     fmt::print("\n");
     std::fflush(stdout);
   };
-  for (const char* kernel : {"torch", "onednn", "lane"}) {
+  paper.encoder_settings["lstm"] = {{"kernel", "torch"}};
+  set_library_threads(threads, threads);
+  line("stock LSTM, all threads twice", step_seconds(paper, length, batch, 2), lstm_flops);
+  set_library_threads(threads, 1);
+  line("stock LSTM, OpenBLAS on one", step_seconds(paper, length, batch, 3), lstm_flops);
+  penn::set_network_threads(threads);
+  line("stock LSTM, LibTorch on one", step_seconds(paper, length, batch, 3), lstm_flops);
+  for (const char* kernel : {"onednn", "lane"}) {
     paper.encoder_settings["lstm"] = {{"kernel", kernel}};
-    line(fmt::format("paper, LSTM by {}", kernel).c_str(), step_seconds(paper, length, batch, kernel[0] == 't' ? 2 : 5),
-         lstm_flops);
+    line(fmt::format("paper, LSTM by {}", kernel).c_str(), step_seconds(paper, length, batch, 5), lstm_flops);
   }
   NetworkOptions fast = penn::paper_network(1, 5);
   fast.encoders = {"convolution"};

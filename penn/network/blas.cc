@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "penn/network/lane.h"
+#include "penn/network/parallel.h"
 
 namespace penn {
 namespace {
@@ -72,13 +73,18 @@ std::string blas_report() {
   const auto threads = library_function<int()>("openblas_get_num_threads");
   const std::string blas = core.empty() ? "not OpenBLAS (slow dense layers; install libopenblas0-pthread)"
                                         : fmt::format("OpenBLAS, {} code, {} threads", core, threads ? threads() : 0);
-  return fmt::format("BLAS: {}; LibTorch {}, {} threads; processor: {}; network kernels: {} lanes", blas, TORCH_VERSION,
-                     at::get_num_threads(), set[processor_level() - 1], kLanes);
+  return fmt::format("BLAS: {}; LibTorch {}; processor: {}; network kernels: {} lanes, {} threads", blas, TORCH_VERSION,
+                     set[processor_level() - 1], kLanes, pool_threads());
 }
 
 void set_network_threads(int threads) {
-  at::set_num_threads(threads);
-  if (const auto set = library_function<void(int)>("openblas_set_num_threads")) set(threads);
+  set_pool_threads(threads);
+  if (const auto set = library_function<void(int)>("openblas_set_num_threads")) {
+    at::set_num_threads(1);
+    set(threads);
+  } else {
+    at::set_num_threads(threads);
+  }
 }
 
 double measure_gemm_gflops(int n) {
@@ -100,13 +106,14 @@ double measure_gemm_gflops(int n) {
 double measure_peak_gflops() {
   constexpr int kSums = 12;  // enough to hide the latency of two units, few enough for 16 registers
   constexpr int kSteps = 2'000'000;
-  const int threads = at::get_num_threads();
+  const int threads = pool_threads();
   std::vector<double> best;
   for (int trial = 0; trial < 5; ++trial) {
     const auto start = std::chrono::steady_clock::now();
-    at::parallel_for(0, threads, 1, [&](int64_t begin, int64_t end) {
+    parallel_for(threads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
-        std::array<Vec, kSums> sum{};
+        std::array<Vec, kSums> sum;
+        for (int i = 0; i < kSums; ++i) sum[i] = broadcast(0.1f * i);  // different, or the compiler keeps only one
         Vec factor = broadcast(0.999f), term = broadcast(1e-3f);
         for (int step = 0; step < kSteps; ++step) {
           asm volatile("" : "+x"(factor), "+x"(term));  // so that the loop is neither shortened nor removed

@@ -20,12 +20,13 @@ int processor_level();
 std::string blas_core();
 // One line: library, code path, threads, instruction set. For `penn info`.
 std::string blas_report();
-// Threads of LibTorch and of OpenBLAS, which has a pool of its own.
+// Threads of our kernels and of the dense layers. LibTorch's own OpenMP threads are switched off: on two cores they and
+// OpenBLAS's wait for each other in busy loops (parallel.h has the figures), and what they would do is small.
 void set_network_threads(int threads);
 
 // Median speed of float32 products (256, n) x (n, n) as LibTorch's dense layers run them.
 double measure_gemm_gflops(int n = 512);
-// Speed of fused multiply-adds in registers on all of LibTorch's threads: the machine's peak, to divide by.
+// Speed of fused multiply-adds in registers on all threads: the machine's peak, to divide by.
 double measure_peak_gflops();
 
 }  // namespace penn

@@ -1,5 +1,7 @@
 #include "penn/network/fixed_encoder.h"
 
+#include "penn/network/parallel.h"
+
 namespace penn {
 
 FixedEncoder::FixedEncoder(int features) : features_(features) {
@@ -13,7 +15,7 @@ torch::Tensor FixedEncoder::features(const torch::Tensor& z) const {
   torch::Tensor out = torch::zeros({B, features_});
   const float* from = data.data_ptr<float>();
   float* to = out.data_ptr<float>();
-  at::parallel_for(0, B, 1, [&](int64_t begin, int64_t end) {
+  parallel_for(B, 1, [&](int64_t begin, int64_t end) {
     for (int64_t b = begin; b < end; ++b) {
       float* row = to + b * features_;
       compute(from + b * n * d, static_cast<int>(n), static_cast<int>(d), row);

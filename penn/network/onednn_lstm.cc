@@ -1,8 +1,12 @@
 #include "penn/network/onednn_lstm.h"
 
+#include <dlfcn.h>
+
 #include <dnnl.hpp>
 
 #include <cstring>
+
+#include "penn/network/parallel.h"
 
 namespace penn {
 namespace {
@@ -14,6 +18,27 @@ dnnl::engine& cpu() {
   static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
 }
+
+// oneDNN's threads are OpenMP's, which set_network_threads has switched off for LibTorch: on again while this lives.
+class OpenMpThreads {
+ public:
+  OpenMpThreads() {
+    if (set_ && get_) {
+      before_ = get_();
+      set_(pool_threads());
+    }
+  }
+  ~OpenMpThreads() {
+    if (set_ && get_) set_(before_);
+  }
+
+ private:
+  using Set = void(int);
+  using Get = int();
+  Set* set_ = reinterpret_cast<Set*>(dlsym(RTLD_DEFAULT, "omp_set_num_threads"));
+  Get* get_ = reinterpret_cast<Get*>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"));
+  int before_ = 1;
+};
 
 memory::desc floats(const memory::dims& dims, Tag tag) {
   return {dims, memory::data_type::f32, tag};
@@ -155,6 +180,7 @@ class Stack {
 class OnednnLstm : public LstmPass {
  public:
   OnednnLstm(const LstmShape& s, bool training) : shape_(s), stream_(cpu()) {
+    const OpenMpThreads threads;
     stacks_.push_back(std::make_unique<Stack>(s, 0, 1, training));
     if (s.layers > 1) stacks_.push_back(std::make_unique<Stack>(s, 1, s.layers - 1, training));
     src_ = memory(stacks_[0]->src_desc(), cpu());
@@ -162,6 +188,7 @@ class OnednnLstm : public LstmPass {
   }
 
   void forward(const std::vector<LstmWeights>& weights, const float* x, float* mean) override {
+    const OpenMpThreads threads;
     const int B = shape_.batch, T = shape_.time, C = shape_.channels, H = shape_.hidden;
     float* src = Stack::data(src_);  // (T, B, C)
     for (int b = 0; b < B; ++b)
@@ -185,6 +212,7 @@ class OnednnLstm : public LstmPass {
                 float* dx) override {
     const int B = shape_.batch, T = shape_.time, C = shape_.channels;
     const std::size_t n = 1ul * B * shape_.hidden;
+    const OpenMpThreads threads;
     float* diff = Stack::data(diff_dst_);
     for (std::size_t k = 0; k < n; ++k) diff[k] = dmean[k] / static_cast<float>(T);
     for (int t = 1; t < T; ++t) std::memcpy(diff + t * n, diff, n * sizeof(float));

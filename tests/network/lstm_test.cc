@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "penn/base/error.h"
+#include "penn/network/parallel.h"
 
 namespace penn {
 namespace {
@@ -97,10 +98,10 @@ TEST(lstm_test, ten_training_steps_give_the_losses_of_libtorch) {
 
 TEST(lstm_test, gradients_do_not_depend_on_the_number_of_threads) {
   const Case c{100, 40, 1, 50, 4};
-  const int threads = at::get_num_threads();
+  const int threads = pool_threads();
   std::vector<torch::Tensor> first;
   for (const int n : {1, 2, 3}) {
-    at::set_num_threads(n);
+    set_pool_threads(n);
     torch::nn::LSTM lstm = make_lstm(c, 3);
     const torch::Tensor x = torch::randn({c.batch, c.time, c.channels});
     lstm_mean(x, lstm, LstmKernel::kLane).square().sum().backward();
@@ -110,7 +111,7 @@ TEST(lstm_test, gradients_do_not_depend_on_the_number_of_threads) {
       else EXPECT_TRUE(torch::equal(parameters[k].grad(), first[k])) << n << " threads";
     }
   }
-  at::set_num_threads(threads);
+  set_pool_threads(threads);
 }
 
 // A second forward pass before the first backward pass must not disturb what the first one remembers.

@@ -1,0 +1,32 @@
+// The matrix library under LibTorch's dense layers, and its trap: an OpenBLAS older than the processor takes it for a
+// "Prescott" and runs SSE code, at an eighth of the speed. OPENBLAS_CORETYPE cures it, but only when it is in the
+// environment before the dynamic loader runs OpenBLAS's constructor, that is, before main.
+#pragma once
+
+#include <string>
+
+namespace penn {
+
+// First line of main. Starts the program anew, once, with OPENBLAS_CORETYPE set, if OpenBLAS chose a slower code path
+// than the processor can run; otherwise returns at once. Does nothing if the variable is set (by us or by the user).
+void ensure_fast_blas(int argc, char** argv);
+
+// What ensure_fast_blas would set: "SkylakeX", "Haswell" or "" (nothing better than the library's own choice).
+// core: OpenBLAS's name of its code path; levels of the processor: 3 AVX-512, 2 AVX2 and FMA, 1 less.
+std::string better_core(const std::string& core, int processor_level);
+int processor_level();
+
+// OpenBLAS's code path ("Haswell", "Zen", ...), or "" if another BLAS is loaded.
+std::string blas_core();
+// One line: library, code path, threads, instruction set. For `penn info`.
+std::string blas_report();
+// Threads of our kernels and of the dense layers. LibTorch's own OpenMP threads are switched off: on two cores they and
+// OpenBLAS's wait for each other in busy loops (parallel.h has the figures), and what they would do is small.
+void set_network_threads(int threads);
+
+// Median speed of float32 products (256, n) x (n, n) as LibTorch's dense layers run them.
+double measure_gemm_gflops(int n = 512);
+// Speed of fused multiply-adds in registers on all threads: the machine's peak, to divide by.
+double measure_peak_gflops();
+
+}  // namespace penn

@@ -1,0 +1,104 @@
+#include "penn/network/mixture_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+namespace penn {
+namespace {
+
+constexpr double kHalfLogTwoPi = 0.91893853320467274178;
+
+// u = softplus(gamma), ln u, and the derivatives du/dgamma, d ln u/dgamma, without loss for large |gamma|.
+struct Diagonal {
+  double u, log_u, slope, log_slope;
+};
+Diagonal diagonal(double gamma) {
+  const double e = std::exp(-std::fabs(gamma));
+  const double u = std::max(gamma, 0.0) + std::log1p(e);
+  const double slope = gamma >= 0 ? 1 / (1 + e) : e / (1 + e);
+  if (gamma < -40) return {u, gamma, slope, 1.0};  // softplus(gamma) = e^gamma to all digits
+  return {u, std::log(u), slope, slope / u};
+}
+
+// x -> softmax(x) in place; returns logsumexp of what was there.
+double softmax(std::vector<double>& x) {
+  const double largest = *std::max_element(x.begin(), x.end());
+  double sum = 0;
+  for (double& v : x) sum += v = std::exp(v - largest);
+  for (double& v : x) v /= sum;
+  return largest + std::log(sum);
+}
+
+}  // namespace
+
+template <class T>
+void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t end, const T* y, const T* theta, T* log_q,
+                  std::uint8_t* bad, T* gradient) {
+  const int M = shape.parameters, N = shape.components, upper = shape.upper(), K = shape.size();
+  std::vector<double> weight(N), term(N), distance(static_cast<std::size_t>(N) * M), product(distance.size());
+  std::vector<Diagonal> diag(distance.size());
+  for (std::int64_t b = begin; b < end; ++b) {
+    const T* row = y + b * K;
+    const T *means = row + N, *gammas = means + N * M, *uppers = gammas + N * M;
+    for (int j = 0; j < N; ++j) {
+      double* d = &distance[j * M];
+      double* v = &product[j * M];  // U (theta - mu)
+      double a = row[j];
+      for (int k = 0; k < M; ++k) d[k] = static_cast<double>(theta[b * M + k]) - means[j * M + k];
+      const T* u = uppers + static_cast<std::int64_t>(j) * upper;
+      for (int k = 0; k < M; ++k) {
+        const Diagonal& p = diag[j * M + k] = diagonal(gammas[j * M + k]);
+        double sum = p.u * d[k];
+        if (upper)
+          for (int l = k + 1; l < M; ++l) sum += *u++ * d[l];
+        v[k] = sum;
+        a += p.log_u - 0.5 * sum * sum;
+      }
+      weight[j] = row[j];
+      term[j] = a;
+    }
+    const double log_sum = softmax(term);  // term is now the share of each component in q(theta)
+    const double value = log_sum - softmax(weight) - M * kHalfLogTwoPi;
+    bool good = std::fabs(value) <= kMixtureLimit;  // false for NaN
+    if (good && gradient) {
+      T* g = gradient + b * K;
+      T *g_mean = g + N, *g_gamma = g_mean + N * M, *g_upper = g_gamma + N * M;
+      double largest = 0;
+      const auto put = [&](T* to, double x) {
+        *to = static_cast<T>(x);
+        if (!(std::fabs(x) <= largest)) largest = std::fabs(x);  // a NaN stays
+      };
+      for (int j = 0; j < N; ++j) {
+        const double r = term[j];
+        const double *d = &distance[j * M], *v = &product[j * M];
+        put(g + j, r - weight[j]);
+        const T* u = uppers + static_cast<std::int64_t>(j) * upper;
+        T* gu = g_upper + static_cast<std::int64_t>(j) * upper;
+        double* pull = &product[j * M];  // U^T v replaces v from the last row up, where v is not needed any more
+        for (int k = M - 1; k >= 0; --k) {
+          const Diagonal& p = diag[j * M + k];
+          put(g_gamma + j * M + k, r * (p.log_slope - v[k] * d[k] * p.slope));
+          if (upper)
+            for (int l = k + 1; l < M; ++l) put(gu + k * (2 * M - k - 1) / 2 + l - k - 1, -r * v[k] * d[l]);
+          double sum = v[k] * p.u;
+          if (upper)
+            for (int i = 0; i < k; ++i) sum += v[i] * u[i * (2 * M - i - 1) / 2 + k - i - 1];
+          pull[k] = sum;
+        }
+        for (int k = 0; k < M; ++k) put(g_mean + j * M + k, r * pull[k]);
+      }
+      good = largest <= kMixtureLimit;
+    }
+    if (!good && gradient) std::fill_n(gradient + b * K, K, T(0));
+    bad[b] = !good;
+    log_q[b] = good ? static_cast<T>(value) : T(0);
+  }
+}
+
+template void mixture_rows(const MixtureShape&, std::int64_t, std::int64_t, const float*, const float*, float*,
+                           std::uint8_t*, float*);
+template void mixture_rows(const MixtureShape&, std::int64_t, std::int64_t, const double*, const double*, double*,
+                           std::uint8_t*, double*);
+
+}  // namespace penn

@@ -1,0 +1,23 @@
+// ln q(theta) of a Gaussian mixture given by its free vector y, and d ln q / dy, for rows of a batch (SPEC section 2):
+//   a_j = y_j + sum_k ln u_kk - |U_j (theta - mu_j)|^2 / 2,   ln q = logsumexp_j a_j - logsumexp_j y_j - (M / 2) ln 2
+//   pi
+// Sums are doubles whatever T is. Plain arrays, no threads.
+#pragma once
+
+#include <cstdint>
+
+#include "penn/network/network_options.h"
+
+namespace penn {
+
+// A row is bad when y or theta is not finite, or when |ln q| or a derivative exceeds this: such a row would decide the
+// whole step and a sum of squares of its gradient might overflow. Bad rows get ln q = 0, derivative 0 and are reported.
+inline constexpr double kMixtureLimit = 1e12;
+
+// Rows [begin, end): y (B, K), theta (B, M) -> log_q (B), bad (B, 0 or 1), gradient (B, K) unless null.
+// T: float or double.
+template <class T>
+void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t end, const T* y, const T* theta, T* log_q,
+                  std::uint8_t* bad, T* gradient);
+
+}  // namespace penn

@@ -1,0 +1,100 @@
+#include "penn/network/network_options.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <set>
+
+#include "penn/base/error.h"
+
+namespace penn {
+namespace {
+
+void require(bool ok, const std::string& message) {
+  if (!ok) throw ModelError("network options: " + message);
+}
+
+// A range of positive, finite numbers.
+void require_range(const char* name, double low, double high) {
+  require(std::isfinite(low) && std::isfinite(high) && low > 0 && low <= high,
+          fmt::format("{} from {} to {} is not a range of positive numbers", name, low, high));
+}
+
+}  // namespace
+
+void NetworkOptions::check() const {
+  // The upper limits keep a damaged file from asking for terabytes.
+  require(inputs >= 1 && inputs <= 1000, fmt::format("{} observed quantities", inputs));
+  require(mixture.parameters >= 1 && mixture.parameters <= 1000, fmt::format("{} parameters", mixture.parameters));
+  require(mixture.components >= 1 && mixture.components <= 10000, fmt::format("{} components", mixture.components));
+  require(static_cast<double>(mixture.components) * (1.0 + 2.0 * mixture.parameters + mixture.upper()) <= 1e7,
+          "the mixture has more than ten million free numbers");
+  require(!encoders.empty(), "no encoder");
+  require(std::set<std::string>(encoders.begin(), encoders.end()).size() == encoders.size(),
+          "an encoder is named twice");
+  require(encoder_settings.is_object(), "encoder_settings is not an object");
+  require(decoder_blocks >= 1 && decoder_blocks <= 1000, fmt::format("{} decoder blocks", decoder_blocks));
+  require(decoder_width >= 1 && decoder_width <= 100000, fmt::format("decoder width {}", decoder_width));
+  require_range("length", length_low, length_high);
+  require_range("sampling", sampling_low, sampling_high);
+}
+
+nlohmann::json to_json(const NetworkOptions& o) {
+  return {{"inputs", o.inputs},
+          {"parameters", o.mixture.parameters},
+          {"components", o.mixture.components},
+          {"covariance", o.mixture.full ? "full" : "diagonal"},
+          {"encoders", o.encoders},
+          {"encoder_settings", o.encoder_settings},
+          {"decoder_blocks", o.decoder_blocks},
+          {"decoder_width", o.decoder_width},
+          {"length", {o.length_low, o.length_high}},
+          {"sampling", {o.sampling_low, o.sampling_high}}};
+}
+
+NetworkOptions network_options_from_json(const nlohmann::json& json) {
+  require(json.is_object(), "not an object");
+  NetworkOptions o;
+  try {
+    const nlohmann::json known = to_json(o);
+    for (const auto& [key, value] : json.items()) require(known.contains(key), fmt::format("unknown entry '{}'", key));
+    const auto integer = [&](const char* name) {
+      const nlohmann::json& value = json.at(name);
+      require(value.is_number_integer() && std::abs(value.get<double>()) < 2e9,
+              fmt::format("'{}' is not an integer", name));
+      return value.get<int>();
+    };
+    const auto range = [&](const char* name, double& low, double& high) {
+      const nlohmann::json& value = json.at(name);
+      require(value.is_array() && value.size() == 2 && value[0].is_number() && value[1].is_number(),
+              fmt::format("'{}' is not a pair of numbers", name));
+      low = value[0].get<double>();
+      high = value[1].get<double>();
+    };
+    o.inputs = integer("inputs");
+    o.mixture.parameters = integer("parameters");
+    o.mixture.components = integer("components");
+    const std::string covariance = json.at("covariance").get<std::string>();
+    require(covariance == "full" || covariance == "diagonal", fmt::format("unknown covariance '{}'", covariance));
+    o.mixture.full = covariance == "full";
+    o.encoders = json.at("encoders").get<std::vector<std::string>>();
+    o.encoder_settings = json.at("encoder_settings");
+    o.decoder_blocks = integer("decoder_blocks");
+    o.decoder_width = integer("decoder_width");
+    range("length", o.length_low, o.length_high);
+    range("sampling", o.sampling_low, o.sampling_high);
+  } catch (const nlohmann::json::exception& e) {
+    throw ModelError(std::string("network options: ") + e.what());
+  }
+  o.check();
+  return o;
+}
+
+NetworkOptions paper_network(int inputs, int parameters) {
+  NetworkOptions o;
+  o.inputs = inputs;
+  o.mixture.parameters = parameters;
+  return o;
+}
+
+}  // namespace penn

@@ -1,0 +1,46 @@
+// Everything that determines the network's structure, as a plain value: no tensors. Kept as JSON in the model file.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+namespace penn {
+
+// K = [1 + M (M + 3) / 2] N free numbers describe a full-covariance mixture, (1 + 2 M) N a diagonal one.
+struct MixtureShape {
+  int parameters = 1;   // M
+  int components = 10;  // N
+  bool full = true;     // covariance
+  int upper() const { return full ? parameters * (parameters - 1) / 2 : 0; }
+  int size() const { return components * (1 + 2 * parameters + upper()); }
+  bool operator==(const MixtureShape&) const = default;
+};
+
+struct NetworkOptions {
+  int inputs = 1;  // observed quantities per time step
+  MixtureShape mixture;
+  std::vector<std::string> encoders = {"lstm"};  // side by side; names: encoder_names()
+  nlohmann::json encoder_settings =
+      nlohmann::json::object();  // by encoder name; what is absent has the encoder's default
+  int decoder_blocks = 6;
+  int decoder_width = 100;
+  // Ranges that were trained. Where low < high, the decoder is given the logarithm, scaled to [-1, 1].
+  double length_low = 1, length_high = 1;      // samples
+  double sampling_low = 1, sampling_high = 1;  // time between samples
+
+  bool varying_length() const { return length_low < length_high; }
+  bool varying_sampling() const { return sampling_low < sampling_high; }
+  // Throws ModelError if the values make no sense.
+  void check() const;
+  bool operator==(const NetworkOptions&) const = default;
+};
+
+nlohmann::json to_json(const NetworkOptions& options);
+// Strict: a missing, unknown or wrongly typed entry is a ModelError. Calls check().
+NetworkOptions network_options_from_json(const nlohmann::json& json);
+
+// The networks of the presets, for a system with the given numbers of observed quantities and parameters.
+NetworkOptions paper_network(int inputs, int parameters);  // SPEC section 3
+
+}  // namespace penn

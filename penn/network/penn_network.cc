@@ -1,0 +1,56 @@
+#include "penn/network/penn_network.h"
+
+#include <cmath>
+
+namespace penn {
+namespace {
+
+// ln x scaled so that the trained range becomes [-1, 1]; beyond it goes on linearly.
+double scaled_log(double x, double low, double high) {
+  return 2 * std::log(x / low) / std::log(high / low) - 1;
+}
+
+}  // namespace
+
+PennNetwork::PennNetwork(const NetworkOptions& options) : options_(options) {
+  options_.check();
+  for (const std::string& name : options_.encoders) {
+    const auto given = options_.encoder_settings.find(name);
+    auto encoder =
+        make_encoder(name, options_.inputs, given == options_.encoder_settings.end() ? nlohmann::json() : *given);
+    options_.encoder_settings[name] = encoder->settings();
+    embedding_size_ += encoder->output_size();
+    encoders_.push_back(register_module("encoder_" + name, encoder));
+  }
+  embedding_size_ += options_.varying_length() + options_.varying_sampling();
+  decoder_ = register_module("decoder", std::make_shared<ResNet>(embedding_size_, options_.decoder_width,
+                                                                 options_.decoder_blocks, options_.mixture.size()));
+}
+
+void PennNetwork::calibrate(const torch::Tensor& z) {
+  for (auto& encoder : encoders_) encoder->calibrate(z);
+}
+
+torch::Tensor PennNetwork::embedding(const torch::Tensor& z, const torch::Tensor& sampling) {
+  TORCH_CHECK(z.dim() == 3 && z.size(2) == options_.inputs, "trajectories have size ", z.sizes(), ", expected (B, n, ",
+              options_.inputs, ")");
+  std::vector<torch::Tensor> parts;
+  for (auto& encoder : encoders_) parts.push_back(encoder->forward(z));
+  const int64_t B = z.size(0);
+  if (options_.varying_length())
+    parts.push_back(torch::full({B, 1},
+                                scaled_log(static_cast<double>(z.size(1)), options_.length_low, options_.length_high),
+                                parts[0].options().requires_grad(false)));
+  if (options_.varying_sampling()) {
+    TORCH_CHECK(sampling.defined() && sampling.numel() == B, "the sampling interval of every trajectory is needed");
+    const double low = options_.sampling_low, high = options_.sampling_high;
+    parts.push_back((torch::log(sampling.view({B, 1}) / low) * (2 / std::log(high / low)) - 1).to(parts[0].dtype()));
+  }
+  return parts.size() == 1 ? parts[0] : torch::cat(parts, 1);
+}
+
+torch::Tensor PennNetwork::forward(const torch::Tensor& z, const torch::Tensor& sampling) {
+  return decode(embedding(z, sampling));
+}
+
+}  // namespace penn

@@ -1,0 +1,63 @@
+#include "penn/network/network_options.h"
+
+#include <gtest/gtest.h>
+
+#include "penn/base/error.h"
+
+namespace penn {
+namespace {
+
+NetworkOptions unusual() {
+  NetworkOptions o = paper_network(2, 11);
+  o.mixture.components = 7;
+  o.mixture.full = false;
+  o.encoders = {"lstm", "convolution"};
+  o.encoder_settings = {{"lstm", {{"hidden", 20}}}};
+  o.decoder_blocks = 3;
+  o.decoder_width = 256;
+  o.length_low = 100;
+  o.length_high = 2000;
+  o.sampling_low = 0.1;
+  o.sampling_high = 0.4;
+  return o;
+}
+
+TEST(network_options_test, json_text_gives_the_same_options_back) {
+  const NetworkOptions o = unusual();
+  EXPECT_EQ(network_options_from_json(nlohmann::json::parse(to_json(o).dump())), o);
+}
+
+TEST(network_options_test, free_vector_sizes_are_those_of_the_paper) {
+  EXPECT_EQ((MixtureShape{5, 10, true}.size()), 10 * (1 + 5 * 8 / 2));
+  EXPECT_EQ((MixtureShape{12, 10, true}.size()), 910);
+  EXPECT_EQ((MixtureShape{8, 30, false}.size()), 30 * 17);
+}
+
+TEST(network_options_test, damaged_json_is_refused) {
+  const nlohmann::json good = to_json(unusual());
+  const auto refused = [&](const char* key, const nlohmann::json& value) {
+    nlohmann::json bad = good;
+    bad[key] = value;
+    EXPECT_THROW(network_options_from_json(bad), ModelError) << key << " = " << value;
+  };
+  for (const auto& [key, value] : good.items()) {
+    nlohmann::json bad = good;
+    bad.erase(key);
+    EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
+    refused(key.c_str(), nullptr);
+  }
+  refused("components", 0);
+  refused("components", 2.5);
+  refused("components", 1e300);
+  refused("parameters", -1);
+  refused("covariance", "round");
+  refused("encoders", nlohmann::json::array());
+  refused("encoders", {"lstm", "lstm"});
+  refused("length", {10, 5});
+  refused("sampling", {0, 1});
+  refused("colour", "blue");
+  EXPECT_THROW(network_options_from_json(nlohmann::json::array()), ModelError);
+}
+
+}  // namespace
+}  // namespace penn

@@ -1,23 +1,43 @@
-// penn info: what is in a system.
+// penn info: what is in a system or a model, and what the machine does with it.
 #include <fmt/format.h>
 
 #include <memory>
 
 #include "penn/cli/commands.h"
 #include "penn/system/system.h"
+#ifdef PENN_HAVE_TORCH
+#include "penn/model/model_file.h"
+#include "penn/network/blas.h"
+#endif
 
 namespace penn {
+namespace {
+
+#ifdef PENN_HAVE_TORCH
+bool is_model(const std::string& what) {
+  const std::string ending = ".safetensors";
+  return what.size() > ending.size() && what.compare(what.size() - ending.size(), ending.size(), ending) == 0;
+}
+#endif
+
+int info(const std::string& what) {
+#ifdef PENN_HAVE_TORCH
+  if (is_model(what)) {
+    fmt::print("{}\nMachine\n  {}\n", describe_model(load_model(find_model(what))), blas_report());
+    return 0;
+  }
+#endif
+  fmt::print("{}", describe_system(find_system(what)));
+  return 0;
+}
+
+}  // namespace
 
 void add_command_info(CLI::App& app, Run& run) {
   auto what = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("info", "Print what a system file says, as it was understood");
-  command->add_option("SYSTEM", *what, "System file or name of a shipped system")->required();
-  command->callback([what, &run] {
-    run = [what] {
-      fmt::print("{}", describe_system(find_system(*what)));
-      return 0;
-    };
-  });
+  CLI::App* command = app.add_subcommand("info", "Print what a system or a model says, as it was understood");
+  command->add_option("SYSTEM|MODEL", *what, "System file, name of a shipped system, or a model file (.safetensors)")->required();
+  command->callback([what, &run] { run = [what] { return info(*what); }; });
 }
 
 }  // namespace penn

@@ -6,10 +6,16 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/cli/commands.h"
+#ifdef PENN_HAVE_TORCH
+#include "penn/network/blas.h"
+#endif
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit is an error to report, not a reason to die
   std::signal(SIGPIPE, SIG_IGN);
+#ifdef PENN_HAVE_TORCH
+  penn::ensure_fast_blas(argc, argv);
+#endif
   CLI::App app("penn: identify the parameters of a stochastic system from one trajectory");
   app.set_version_flag("--version", penn::version());
   app.require_subcommand(0, 1);
@@ -22,6 +28,9 @@ int main(int argc, char** argv) {
   };
   penn::add_command_simulate(app, run);
   penn::add_command_info(app, run);
+#ifdef PENN_HAVE_TORCH
+  penn::add_command_train(app, run);
+#endif
   penn::add_command_bench(app, run);
   try {
     app.parse(argc, argv);

@@ -97,4 +97,14 @@ NetworkOptions paper_network(int inputs, int parameters) {
   return o;
 }
 
+NetworkOptions fast_network(int inputs, int parameters) {
+  NetworkOptions o;
+  o.inputs = inputs;
+  o.mixture.parameters = parameters;
+  o.encoders = {"convolution"};
+  o.decoder_blocks = 3;
+  o.decoder_width = 256;
+  return o;
+}
+
 }  // namespace penn

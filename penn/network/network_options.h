@@ -42,5 +42,6 @@ NetworkOptions network_options_from_json(const nlohmann::json& json);
 
 // The networks of the presets, for a system with the given numbers of observed quantities and parameters.
 NetworkOptions paper_network(int inputs, int parameters);  // SPEC section 3
+NetworkOptions fast_network(int inputs, int parameters);
 
 }  // namespace penn

@@ -1,0 +1,205 @@
+// penn train: a system in, a model file out.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <filesystem>
+#include <memory>
+
+#include "penn/base/error.h"
+#include "penn/cli/commands.h"
+#include "penn/cli/progress.h"
+#include "penn/train/trainer.h"
+
+namespace penn {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+  std::string system, model, preset = "fast", covariance = "full", dataset, length, device = "cpu";
+  double minutes = 0, learning_rate = 0;
+  int64_t steps = 0, epochs = 0, batch = 0, validation = 0;
+  int components = 10, threads = 0;
+  uint64_t seed = 1;
+  bool resume = false, quiet = false, force = false;
+  CLI::App* command = nullptr;  // to know what was given and what is a default
+};
+
+IntRange parse_length(const std::string& text) {
+  try {
+    const size_t colon = text.find(':');
+    size_t used = 0;
+    const int64_t low = std::stoll(text.substr(0, colon), &used);
+    if (used != std::min(colon, text.size())) throw std::invalid_argument("");
+    if (colon == std::string::npos) return {low, low};
+    const std::string rest = text.substr(colon + 1);
+    const int64_t high = std::stoll(rest, &used);
+    if (used != rest.size()) throw std::invalid_argument("");
+    return {low, high};
+  } catch (const std::logic_error&) {
+    throw UsageError(fmt::format("--length {}: not a number or a range low:high", text), "for example: --length 200:5000");
+  }
+}
+
+// What the command line asks for, starting from the preset or, with --resume, from the checkpoint.
+void apply(const Options& o, TrainOptions& train) {
+  const auto given = [&](const char* name) { return o.command->count(name) > 0; };
+  if (given("--minutes") || given("--steps") || given("--epochs")) {
+    train.minutes = o.minutes;
+    train.steps = o.steps;
+    train.epochs = o.epochs;
+  }
+  if (given("--batch")) train.batch = o.batch;
+  if (given("--components")) train.components = o.components;
+  if (given("--covariance")) train.full_covariance = o.covariance == "full";
+  if (given("--validation")) train.validation = o.validation;
+  if (given("--seed")) train.seed = o.seed;
+  if (given("--learning-rate")) train.learning_rate = o.learning_rate;
+  if (given("--length")) train.lengths = parse_length(o.length);
+  if (given("--dataset")) {
+    train.dataset_size = 0;
+    train.dataset_folder.clear();
+    const bool is_number = !o.dataset.empty() && o.dataset.find_first_not_of("0123456789") == std::string::npos;
+    if (is_number) train.dataset_size = std::stoll(o.dataset);
+    else train.dataset_folder = o.dataset;
+  }
+}
+
+TrainOptions options_from_preset(const Options& o, const System& system) {
+  TrainOptions train = preset_options(o.preset, system);
+  apply(o, train);
+  if (train.minutes <= 0 && train.steps <= 0 && train.epochs <= 0) {
+    if (o.preset == "paper") throw UsageError(fmt::format("the system file of {} does not say how the paper trained it", system.name), "give --dataset, --batch and --epochs, or a section [paper]");
+    train.minutes = 10;
+  }
+  // The paper's data set belongs to the paper's epochs; with another budget fresh trajectories are better, unless asked for.
+  if (o.preset == "paper" && train.epochs == 0 && o.command->count("--dataset") == 0) train.dataset_size = 0;
+  if (train.batch == 0) train.batch = 256;
+  return train;
+}
+
+TrainOptions options_from_checkpoint(const Options& o, const System& system, int observation) {
+  const fs::path file = checkpoint_path(o.model);
+  std::error_code ignored;
+  if (!fs::exists(file, ignored))
+    throw ModelError(fmt::format("there is no unfinished training '{}'", file.string()), fs::exists(o.model, ignored) ? "the model is finished" : "start without --resume");
+  const Checkpoint checkpoint = read_checkpoint(file);
+  if (checkpoint.system_text != system.text || checkpoint.observation != system.observations[static_cast<size_t>(observation)].name)
+    throw ModelError(fmt::format("'{}' belongs to another system, another observation or another version of the system file", file.string()), "resume with the same system");
+  TrainOptions wanted = checkpoint.options;
+  if (o.command->count("--preset") > 0) wanted.preset = o.preset;
+  apply(o, wanted);
+  const std::vector<std::string> differing = differing_options(wanted, checkpoint.options);
+  if (!differing.empty()) {
+    std::string list;
+    for (const std::string& name : differing) list += (list.empty() ? "" : ", ") + name;
+    throw ModelError(fmt::format("the unfinished training has other options: {}", list), "leave them out, or start anew with --force instead of --resume");
+  }
+  return checkpoint.options;
+}
+
+std::string clock(double seconds) {
+  const int64_t s = std::llround(seconds);
+  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60) : fmt::format("{}:{:02}", s / 60, s % 60);
+}
+
+// One line that is rewritten on a terminal; in a pipe a line for every validation.
+class Display {
+ public:
+  explicit Display(bool quiet) : quiet_(quiet), is_terminal_(isatty(STDERR_FILENO) != 0) {}
+  ~Display() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+  }
+  void operator()(const TrainStatus& s) {
+    if (quiet_) return;
+    const Progress& p = *s.progress;
+    if (s.is_validation) {
+      wipe();
+      fmt::print(stderr, "{:>8}  step {:<8} {:>7.0f} trajectories/s ({:.0f} % simulating)  train NLL {:8.4f}  validation NLL {:8.4f}{}\n", clock(p.seconds), p.step,
+                 s.trajectories_per_second, 100 * s.simulating_share, s.train_nll, p.curve.back().validation_nll,
+                 p.curve.back().validation_nll <= p.best_nll ? "  best" : "");
+      return;
+    }
+    const double now = p.seconds;
+    if (!is_terminal_ || now - last_ < 0.5) return;
+    last_ = now;
+    shown_ = true;
+    fmt::print(stderr, "\r{:3.0f} %  {} left  step {}  {:.0f} trajectories/s  train NLL {:.4f}\033[K", 100 * s.share, clock(s.seconds_left), p.step, s.trajectories_per_second, s.train_nll);
+    std::fflush(stderr);
+  }
+
+ private:
+  void wipe() {
+    if (shown_) fmt::print(stderr, "\r\033[K");
+    shown_ = false;
+  }
+  bool quiet_, is_terminal_, shown_ = false;
+  double last_ = 0;
+};
+
+int train_command(const Options& o) {
+  const SystemChoice choice = load_system(o.system);
+  TrainRun run;
+  run.model = o.model;
+  run.resume = o.resume;
+  run.threads = o.threads;
+  run.device = o.device;
+  run.should_stop = is_interrupted;
+  std::error_code ignored;
+  if (o.resume) {
+    run.options = options_from_checkpoint(o, choice.system, choice.observation);
+  } else {
+    if (!o.force && fs::exists(o.model, ignored)) throw ModelError(fmt::format("'{}' exists", o.model), "choose another name, or replace it with --force");
+    if (!o.force && fs::exists(checkpoint_path(o.model), ignored))
+      throw ModelError(fmt::format("'{}' is an unfinished training", checkpoint_path(o.model).string()), "go on with --resume, or start anew with --force");
+    run.options = options_from_preset(o, choice.system);
+  }
+  catch_interrupts();
+  TrainResult result;
+  {
+    Display display(o.quiet);
+    result = train(choice.system, choice.observation, run, [&](const TrainStatus& status) { display(status); });
+  }
+  const Progress& p = result.progress;
+  const double memory = static_cast<double>(result.peak_memory) / (1 << 20);
+  if (!result.is_complete) {
+    fmt::print("stopped at step {}; go on with: penn train {} -o {} --resume\n", p.step, o.system, o.model);
+    return 130;
+  }
+  fmt::print("{}: validation NLL {:.4f} after {} steps, {} trajectories, {:.1f} minutes ({:.0f} % of it simulating); peak memory {:.0f} MB\n", o.model, p.best_nll, p.step,
+             p.step * run.options.batch, p.seconds / 60, 100 * result.simulating_share, memory);
+  if (p.skipped + p.bad_rows > 0)
+    fmt::print("{} steps and {} trajectories were skipped because their loss was not finite; {} times the weights were set back\n", p.skipped, p.bad_rows, p.rollbacks);
+  return 0;
+}
+
+}  // namespace
+
+void add_command_train(CLI::App& app, Run& run) {
+  auto o = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("train", "Train a model: simulate, and learn to tell the parameters from a trajectory");
+  o->command = command;
+  command->add_option("SYSTEM", o->system, "System file or name of a shipped system, with :OBSERVATION where there are several")->required();
+  command->add_option("-o,--output", o->model, "Model file to write")->required();
+  command->add_option("--preset", o->preset, "fast (default), or paper: the network and training of the paper");
+  command->add_option("--minutes", o->minutes, "Budget in minutes (default: 10)")->check(CLI::PositiveNumber);
+  command->add_option("--steps", o->steps, "Budget in steps")->check(CLI::PositiveNumber);
+  command->add_option("--epochs", o->epochs, "Budget in epochs of a fixed data set")->check(CLI::PositiveNumber);
+  command->add_option("--batch", o->batch, "Trajectories per step");
+  command->add_option("--components", o->components, "Components of the mixture");
+  command->add_option("--covariance", o->covariance, "full (default) or diagonal")->check(CLI::IsMember({"full", "diagonal"}));
+  command->add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
+  command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
+  command->add_option("--validation", o->validation, "Trajectories of the validation set");
+  command->add_option("--learning-rate", o->learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
+  command->add_option("--seed", o->seed, "Seed of all random numbers");
+  command->add_option("--threads", o->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
+  command->add_option("--device", o->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+  command->add_flag("--resume", o->resume, "Go on with an interrupted training");
+  command->add_flag("--force", o->force, "Replace an existing model or unfinished training");
+  command->add_flag("--quiet", o->quiet, "No progress lines");
+  command->callback([o, &run] { run = [o] { return train_command(*o); }; });
+}
+
+}  // namespace penn

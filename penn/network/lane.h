@@ -11,8 +11,10 @@ namespace penn {
 inline constexpr int kVector = PENN_LANE_VECTOR;
 #elif defined(__AVX512F__)
 inline constexpr int kVector = 16;
-#else
+#elif defined(__AVX__)
 inline constexpr int kVector = 8;
+#else
+inline constexpr int kVector = 4;
 #endif
 inline constexpr int kLanes = 2 * kVector;  // trajectories in one tile
 

@@ -13,6 +13,13 @@ struct Case {
   int batch, time, channels, hidden, layers;
 };
 
+// oneDNN's threads meet at every time step in busy loops: on a machine that does other work too, two take minutes.
+struct OneThread {
+  OneThread() { set_pool_threads(1); }
+  ~OneThread() { set_pool_threads(before); }
+  int before = pool_threads();
+};
+
 torch::nn::LSTM make_lstm(const Case& c, int seed) {
   torch::manual_seed(seed);
   torch::nn::LSTM lstm(torch::nn::LSTMOptions(c.channels, c.hidden).num_layers(c.layers).batch_first(true));
@@ -66,6 +73,7 @@ TEST(lstm_test, lane_kernel_that_computes_gates_again_equals_libtorch) {
 }
 
 TEST(lstm_test, onednn_kernel_equals_libtorch_for_odd_sizes) {
+  const OneThread one_thread;
   for (const Case& c : kCases) expect_equal_to_torch(c, LstmKernel::kOnednn, 0);
 }
 
@@ -87,6 +95,7 @@ std::vector<double> ten_losses(LstmKernel kernel) {
 }
 
 TEST(lstm_test, ten_training_steps_give_the_losses_of_libtorch) {
+  const OneThread one_thread;
   const auto expected = ten_losses(LstmKernel::kTorch);
   EXPECT_LT(expected[9], 0.9 * expected[0]);  // it does train
   for (const LstmKernel kernel : {LstmKernel::kLane, LstmKernel::kOnednn}) {
@@ -116,6 +125,7 @@ TEST(lstm_test, gradients_do_not_depend_on_the_number_of_threads) {
 
 // A second forward pass before the first backward pass must not disturb what the first one remembers.
 TEST(lstm_test, passes_that_overlap_keep_their_own_memory) {
+  const OneThread one_thread;
   for (const LstmKernel kernel : {LstmKernel::kLane, LstmKernel::kOnednn}) {
     torch::nn::LSTM lstm = make_lstm({5, 20, 1, 6, 2}, 8);
     const torch::Tensor a = torch::randn({5, 20, 1}), b = torch::randn({5, 20, 1});

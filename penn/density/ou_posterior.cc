@@ -33,14 +33,16 @@ double OuPosterior::log_likelihood(const double theta[2]) const {
          0.5 * (transitions * std::log(2 * std::numbers::pi * innovation) + residual / innovation);
 }
 
-// Midpoint rule for exp(log likelihood - shift) over a cell; moments: sums of 1st and 2nd powers weighted with it.
+// Simpson's rule for exp(log likelihood - shift) over a cell, and the first and second moments of theta under it.
 double OuPosterior::integrate(const Cell& cell, int grid, double shift, double moments[5]) const {
   std::fill(moments, moments + 5, 0.0);
+  const auto simpson = [grid](int i) { return i == 0 || i == grid ? 1.0 : i % 2 ? 4.0 : 2.0; };
+  const double area = cell.size[0] * cell.size[1] / (9.0 * grid * grid);
   double sum = 0;
-  for (int i = 0; i < grid; ++i)
-    for (int j = 0; j < grid; ++j) {
-      const double theta[2] = {cell.low[0] + (i + 0.5) * cell.size[0] / grid, cell.low[1] + (j + 0.5) * cell.size[1] / grid};
-      const double weight = std::exp(log_likelihood(theta) - shift);
+  for (int i = 0; i <= grid; ++i)
+    for (int j = 0; j <= grid; ++j) {
+      const double theta[2] = {cell.low[0] + i * cell.size[0] / grid, cell.low[1] + j * cell.size[1] / grid};
+      const double weight = simpson(i) * simpson(j) * area * std::exp(log_likelihood(theta) - shift);
       sum += weight;
       moments[0] += weight * theta[0];
       moments[1] += weight * theta[1];
@@ -48,8 +50,7 @@ double OuPosterior::integrate(const Cell& cell, int grid, double shift, double m
       moments[3] += weight * theta[0] * theta[1];
       moments[4] += weight * theta[1] * theta[1];
     }
-  const double area = cell.size[0] * cell.size[1] / (static_cast<double>(grid) * grid);
-  return sum * area;
+  return sum;
 }
 
 // Shrinks the box, grid by grid, to the rectangle where the likelihood is within e^-30 of its peak.
@@ -87,8 +88,7 @@ OuPosterior::Cell OuPosterior::cell_with_mass() {
 
 void OuPosterior::moments(double mean[2], double covariance[4]) const {
   double m[5];
-  const double area = cell_.size[0] * cell_.size[1] / (static_cast<double>(grid_) * grid_);
-  const double sum = integrate(cell_, grid_, peak_, m) / area;
+  const double sum = integrate(cell_, grid_, peak_, m);
   mean[0] = m[0] / sum;
   mean[1] = m[1] / sum;
   covariance[0] = m[2] / sum - mean[0] * mean[0];

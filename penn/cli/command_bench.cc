@@ -113,6 +113,19 @@ void add_command_bench(CLI::App& app, Run& run) {
   simulate->add_option("--seconds", options->seconds, "Time of one measurement; the median of three is reported")->check(CLI::Range(0.01, 1000.0))->capture_default_str();
   simulate->add_option("--json", options->json_file, "Write the result as JSON to a file, or to standard output with -");
   simulate->callback([options, &run] { run = [options] { return bench_simulate(options->systems, options->threads, options->seconds, options->json_file); }; });
+
+#ifdef PENN_HAVE_TORCH
+  struct TrainOptions {
+    std::string system = "oup", json_file;
+    int threads = 0;
+  };
+  auto training = std::make_shared<TrainOptions>();
+  CLI::App* train = command->add_subcommand("train", "Trajectories per second of training, beside the stock LSTM of LibTorch");
+  train->add_option("SYSTEM", training->system, "System to train")->capture_default_str();
+  train->add_option("--threads", training->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
+  train->add_option("--json", training->json_file, "Write the result as JSON to a file, or to standard output with -");
+  train->callback([training, &run] { run = [training] { return bench_train(training->system, training->threads, training->json_file); }; });
+#endif
 }
 
 }  // namespace penn

@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 struct Options {
   std::string system, model, preset = "fast", covariance = "full", dataset, length, device = "cpu";
-  double minutes = 0, learning_rate = 0;
+  double minutes = 0, learning_rate = 0, checkpoint_seconds = 60;
   int64_t steps = 0, epochs = 0, batch = 0, validation = 0;
   int components = 10, threads = 0;
   uint64_t seed = 1;
@@ -145,6 +145,7 @@ int train_command(const Options& o) {
   run.resume = o.resume;
   run.threads = o.threads;
   run.device = o.device;
+  run.checkpoint_seconds = o.checkpoint_seconds;
   run.should_stop = is_interrupted;
   std::error_code ignored;
   if (o.resume) {
@@ -196,6 +197,7 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--seed", o->seed, "Seed of all random numbers");
   command->add_option("--threads", o->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
   command->add_option("--device", o->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
+  command->add_option("--checkpoint-seconds", o->checkpoint_seconds, "Time between two checkpoints, at the most")->capture_default_str();
   command->add_flag("--resume", o->resume, "Go on with an interrupted training");
   command->add_flag("--force", o->force, "Replace an existing model or unfinished training");
   command->add_flag("--quiet", o->quiet, "No progress lines");

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 namespace penn {
 
@@ -14,6 +15,8 @@ void add_command_info(CLI::App& app, Run& run);
 void add_command_bench(CLI::App& app, Run& run);
 #ifdef PENN_HAVE_TORCH
 void add_command_train(CLI::App& app, Run& run);
+// penn bench train
+int bench_train(const std::string& system, int threads, const std::string& json_file);
 #endif
 
 }  // namespace penn

@@ -21,7 +21,7 @@ struct OuProcess {
 
 class OuPosterior {
  public:
-  // x (n): the samples. `grid`: intervals per axis where the mass lies, even; 80 give ln evidence to 1e-4.
+  // x (n): the samples. `grid`: intervals per axis where the mass lies, even; 80 give ln evidence to 5e-4.
   OuPosterior(const OuProcess& process, const float* x, int64_t n, int grid = 80);
 
   double log_likelihood(const double theta[2]) const;

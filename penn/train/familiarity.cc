@@ -37,7 +37,7 @@ Familiarity measure_familiarity(PennNetwork& network, const std::vector<Trajecto
   covariance = covariance + torch::eye(x.size(1), covariance.options()) * (1e-3 * typical + 1e-12);
   const torch::Tensor y = embeddings(network, held) - mean;
   const torch::Tensor root = torch::linalg_cholesky(covariance);
-  const torch::Tensor whitened = std::get<0>(torch::triangular_solve(y.t(), root, /*upper=*/false));
+  const torch::Tensor whitened = torch::linalg_solve_triangular(root, y.t(), /*upper=*/false);
   const torch::Tensor distance = whitened.square().sum(0);
   const torch::Tensor at = torch::linspace(0, 1, 1001, torch::kFloat64);
   return {to_vector(mean), to_vector(covariance), to_vector(torch::quantile(distance, at))};

@@ -7,7 +7,7 @@
 
 namespace penn {
 
-class FlushDenormals {
+class [[maybe_unused]] FlushDenormals {
  public:
 #if defined(__SSE2__)
   FlushDenormals() : saved_(_mm_getcsr()) { _mm_setcsr(saved_ | 0x8040); }

@@ -1,9 +1,12 @@
 // A loop over tasks on several threads; tasks are handed out one by one, so uneven ones balance.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,7 +35,11 @@ void parallel_for(int64_t tasks, int threads, Body body) {
     }
   };
   std::vector<std::thread> pool;
-  for (int thread = 1; thread < threads; ++thread) pool.emplace_back(work, thread);
+  try {
+    for (int thread = 1; thread < threads; ++thread) pool.emplace_back(work, thread);
+  } catch (const std::system_error&) {
+    // The system gives no more threads: the ones there are do all the work.
+  }
   work(0);
   for (std::thread& thread : pool) thread.join();
   if (failure) std::rethrow_exception(failure);

@@ -1,7 +1,10 @@
 // Call, catch, exit code: 0 done, 1 something was wrong with the input, 2 wrong usage, 130 interrupted.
 #include <fmt/format.h>
 
+#include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstring>
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
@@ -20,7 +23,9 @@ int main(int argc, char** argv) {
   app.set_version_flag("--version", penn::version());
   app.require_subcommand(0, 1);
   app.failure_message([](const CLI::App* which, const CLI::Error& error) {
-    return fmt::format("error: {}\nhint: see '{} --help'\n", error.what(), which->get_parent() ? "penn " + which->get_name() : "penn");
+    std::string command = "penn";
+    for (auto chosen = which->get_subcommands(); !chosen.empty(); chosen = chosen[0]->get_subcommands()) command += " " + chosen[0]->get_name();
+    return fmt::format("error: {}\nhint: see '{} --help'\n", error.what(), command);
   });
   penn::Run run = [&] {
     fmt::print("{}", app.help());
@@ -38,7 +43,10 @@ int main(int argc, char** argv) {
     return app.exit(error) == 0 ? 0 : 2;
   }
   try {
-    return run();
+    const int code = run();
+    if (std::fflush(stdout) == 0) return code;
+    fmt::print(stderr, "error: cannot write to standard output: {}\n", std::strerror(errno));
+    return 1;
   } catch (const penn::UsageError& error) {
     fmt::print(stderr, "error: {}\n", error.full_text());
     return 2;

@@ -42,6 +42,7 @@ void catch_interrupts() {
   };
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
+  sigaction(SIGHUP, &action, nullptr);
 }
 
 bool is_interrupted() { return interrupts > 0; }

@@ -20,7 +20,7 @@ class ProgressBar {
   std::chrono::steady_clock::time_point start_, shown_;
 };
 
-// From now on SIGINT and SIGTERM only set a flag; a second one ends the program at once.
+// From now on SIGINT, SIGTERM and SIGHUP only set a flag; a second one ends the program at once.
 void catch_interrupts();
 bool is_interrupted();
 

@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
@@ -16,6 +17,7 @@ namespace fs = std::filesystem;
 OutputFolder::OutputFolder(const fs::path& folder, bool force) : folder_(folder) {
   while (!folder_.has_filename() && folder_.has_parent_path() && folder_ != folder_.root_path()) folder_ = folder_.parent_path();
   std::error_code error;
+  if (fs::is_symlink(folder_, error) && fs::exists(folder_, error)) folder_ = fs::canonical(folder_);  // a rename would replace the link
   if (fs::exists(folder_, error)) {
     if (!fs::is_directory(folder_, error)) throw DataError(fmt::format("'{}' exists and is not a directory", folder_.string()), "choose another name");
     if (!fs::is_empty(folder_, error) && !force)
@@ -34,7 +36,7 @@ OutputFolder::~OutputFolder() {
   if (!temporary_.empty()) fs::remove_all(temporary_, ignored);
 }
 
-void OutputFolder::commit() {
+void OutputFolder::commit(const std::function<bool(const std::string& name)>& is_outdated) {
   std::error_code error;
   if (!fs::exists(folder_, error) || fs::is_empty(folder_, error)) {
     fs::rename(temporary_, folder_, error);
@@ -42,6 +44,10 @@ void OutputFolder::commit() {
     temporary_.clear();
     return;
   }
+  std::vector<fs::path> outdated;
+  for (const auto& entry : fs::directory_iterator(folder_, error))
+    if (is_outdated && entry.is_regular_file(error) && is_outdated(entry.path().filename().string())) outdated.push_back(entry.path());
+  for (const fs::path& file : outdated) fs::remove(file, error);
   for (const auto& entry : fs::directory_iterator(temporary_)) {
     fs::rename(entry.path(), folder_ / entry.path().filename(), error);
     if (error) throw DataError(fmt::format("cannot write '{}': {}", (folder_ / entry.path().filename()).string(), error.message()));

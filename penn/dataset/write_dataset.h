@@ -14,7 +14,7 @@ struct DatasetOptions {
   int64_t count = 0;
   bool csv = false;
   bool force = false;                              // replace files in a directory that is not empty
-  std::function<bool(int64_t done)> progress;      // called after every batch; false stops, and nothing is left behind
+  std::function<bool(int64_t done)> progress = {}; // called after every batch; false stops, and nothing is left behind
 };
 
 struct DatasetSummary {

@@ -8,6 +8,7 @@
 
 #include <fftw3.h>
 
+#include <algorithm>
 #include <cmath>
 #include <mutex>
 #include <numbers>
@@ -50,7 +51,8 @@ double at_coordinate(double x) {
 double log_amplitude(double eigenvalue, int k, int half) {
   // k = 0 and k = half have a real Gaussian, all others a complex one with two parts of half the variance.
   const double parts = k == 0 || k == half ? 1 : 2;
-  return 0.5 * std::log2(eigenvalue / (parts * 2.0 * half));
+  // Positive in theory; for H within rounding of 0 or 1 the computed one may not be.
+  return 0.5 * std::log2(std::max(eigenvalue, 1e-30) / (parts * 2.0 * half));
 }
 double vanishing_factor(int k, double H) { return k == 0 ? 0 : 0.5 * std::log2(1 - H); }
 

@@ -38,9 +38,9 @@ inline I to_int(F v) { return __builtin_convertvector(v, I); }
 inline F abs(F x) { return as_float(as_int(x) & 0x7fffffff); }
 inline F copy_sign(F magnitude, F sign) { return as_float((as_int(magnitude) & 0x7fffffff) | (as_int(sign) & static_cast<int32_t>(0x80000000u))); }
 inline F sign(F x) { return x > 0.0f ? splat(1.0f) : (x < 0.0f ? splat(-1.0f) : x); }  // of NaN: NaN
-// A NaN in the first argument survives min and max: an accident must not be hidden.
-inline F min(F x, F y) { return y < x ? y : x; }
-inline F max(F x, F y) { return y > x ? y : x; }
+// A NaN in either argument survives min and max: an accident must not be hidden.
+inline F min(F x, F y) { return y < x ? y : (y == y ? x : y); }
+inline F max(F x, F y) { return y > x ? y : (y == y ? x : y); }
 inline I is_finite(F x) { return (as_int(x) & 0x7f800000) != 0x7f800000; }
 
 inline F sqrt(F x) {
@@ -167,11 +167,13 @@ inline F tanh(F x) {
   return x != x ? x : (a < 0.3f ? small : big);
 }
 
-// x^y for x >= 0 (x < 0 gives NaN; whole-number exponents are multiplied out by the translator and never come here).
+// x^y; for x < 0 NaN unless y is a whole number below 2^22. (Constant whole exponents are multiplied out and never come here.)
 inline F pow(F x, F y) {
-  const F r = exp2(y * log2_positive(x));
+  const F r = exp2(y * log2_positive(abs(x)));
   const F at_zero = y > 0.0f ? F{} : (y == 0.0f ? splat(1.0f) : infinity());
-  return x > 0.0f ? r : (x == 0.0f ? at_zero : quiet_nan());
+  const F n = abs(y) < 4194304.0f ? round_nearest(y) : F{};
+  const F negative = n == y ? as_float(as_int(r) ^ (to_int(n) << 31)) : quiet_nan();  // odd powers keep the sign
+  return x > 0.0f ? r : (x < 0.0f ? negative : (x == 0.0f ? at_zero : x));
 }
 
 // ---- two vectors side by side -----------------------------------------------------------------

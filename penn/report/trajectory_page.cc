@@ -38,7 +38,7 @@ std::string panel(const float* z, int64_t length, int64_t channels, int64_t chan
   const auto value = [&](int64_t i) { return static_cast<double>(z[i * channels + channel]); };
   double low = value(0), high = value(0);
   for (int64_t i = 0; i < length; ++i) low = std::min(low, value(i)), high = std::max(high, value(i));
-  if (high - low < 1e-12) low -= 1, high += 1;
+  if (!(high > low)) low -= 1 + std::abs(low), high += 1 + std::abs(high);
   const double margin = 0.05 * (high - low), duration = static_cast<double>(length - 1) * sampling;
   low -= margin, high += margin;
   const auto x_of = [&](double t) { return kLeft + t / duration * (kWidth - kLeft - kRight); };

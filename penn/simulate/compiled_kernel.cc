@@ -96,8 +96,9 @@ fs::path cache_folder() {
 }
 
 fs::path private_folder() {
-  std::string name = (fs::temp_directory_path() / "penn-XXXXXX").string();
-  if (!mkdtemp(name.data())) throw Error("no directory can be written for the compiled system", "set PENN_CACHE to a directory of your own");
+  std::error_code error;
+  std::string name = (fs::temp_directory_path(error) / "penn-XXXXXX").string();
+  if (error || !mkdtemp(name.data())) throw Error("no directory can be written for the compiled system", "set PENN_CACHE to a directory of your own");
   return name;
 }
 
@@ -123,12 +124,17 @@ bool compile(const std::string& compiler, const fs::path& source, const fs::path
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-std::unique_ptr<Kernel> load(const fs::path& library, const std::string& compiler) {
+// Null where the library is not one of ours or cannot be loaded; `complaint` then says why.
+std::unique_ptr<Kernel> load(const fs::path& library, const std::string& compiler, std::string& complaint) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!handle) return nullptr;
+  if (!handle) {
+    complaint = dlerror();
+    return nullptr;
+  }
   const auto width = reinterpret_cast<int (*)()>(dlsym(handle, "penn_kernel_width"));
   auto kernel = std::make_unique<CompiledKernel>(
       handle, fmt::format("compiled by {}, {} lanes per vector", fs::path(compiler).filename().string(), width ? width() : 0));
+  complaint = "it lacks the function penn_kernel";
   return kernel->is_complete() ? std::move(kernel) : nullptr;
 }
 
@@ -151,7 +157,8 @@ std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program) {
   const fs::path library = folder / (name + ".so");
   std::error_code ignored;
   std::unique_ptr<Kernel> kernel;
-  if (fs::exists(library, ignored)) kernel = load(library, compiler);
+  std::string complaint;
+  if (fs::exists(library, ignored)) kernel = load(library, compiler, complaint);
   if (!kernel) {
     // Several processes may compile the same system at once: each in files of its own, the finished one is renamed.
     const std::string stem = (folder / fmt::format("{}.{}", name, getpid())).string();
@@ -159,11 +166,11 @@ std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program) {
     std::ofstream(text) << source;
     const bool done = compile(compiler, text, object, log);
     if (done) fs::rename(object, library, ignored);
-    if (done) kernel = load(library, compiler);
-    std::string complaint;
-    if (!kernel) complaint = read_text_file(log.string()).substr(0, 400);
+    if (done) kernel = load(library, compiler, complaint);
+    else complaint = fs::exists(log, ignored) ? read_text_file(log.string()).substr(0, 400) : "it could not be started";
     for (const fs::path& file : {text, object, log}) fs::remove(file, ignored);
     if (is_private) fs::remove_all(folder, ignored);  // loaded code stays mapped
+    if (!kernel && done) throw Error(fmt::format("the compiled system could not be loaded: {}", complaint), "set PENN_CACHE to a directory of your own from which programs may be run");
     if (!kernel) throw Error(fmt::format("{} could not compile the system: {}", compiler, complaint), "name another compiler in PENN_CXX");
   }
   return kernel;

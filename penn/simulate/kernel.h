@@ -10,7 +10,7 @@
 
 namespace penn {
 
-// One call of a kernel. L = kLanes throughout. The layout is shared with compiled code: append only, and change kKernelVersion.
+// One call of a kernel. L = kLanes throughout. kernel_source.cc prints the same struct into compiled code: change both together.
 struct KernelBlock {
   float* state;                          // (states, L), read and written
   const float* slots;                    // (slots, L)
@@ -28,7 +28,7 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(const KernelBlock& block) const = 0;
-  virtual std::string description() const = 0;  // "compiled by g++, AVX2" or "interpreted"
+  virtual std::string description() const = 0;  // "compiled by g++, 8 lanes per vector" or "interpreted"
 };
 
 std::unique_ptr<Kernel> make_interpreted_kernel(const StepProgram& program);  // `program` must outlive the kernel

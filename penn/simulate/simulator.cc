@@ -1,6 +1,7 @@
 #include "penn/simulate/simulator.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cmath>
@@ -13,8 +14,9 @@
 namespace penn {
 namespace {
 
-// Given up after this many redraws of one trajectory, or of all trajectories without a single success.
+// Given up after this many redraws of one trajectory, or where this many draws in at least ten attempts brought no success.
 constexpr uint32_t kMostAttempts = 1000, kHopelessAttempts = 10;
+constexpr int64_t kHopelessDraws = 200;  // one trajectory alone, of which 19 in 20 diverge, still passes
 
 std::vector<double> fixed_values(const System& system, const std::map<std::string, double>& fixed) {
   const size_t M = system.parameters.size();
@@ -31,7 +33,7 @@ std::vector<double> fixed_values(const System& system, const std::map<std::strin
       throw UsageError(fmt::format("'{}' is not a parameter of {}", name, system.name),
                        (close.empty() ? "" : fmt::format("did you mean '{}'? ", close)) + "parameters: " + list);
     }
-    if (!std::isfinite(value)) throw UsageError(fmt::format("the value of '{}' must be finite", name));
+    if (!std::isfinite(static_cast<float>(value))) throw UsageError(fmt::format("the value of '{}' must be finite, in float32 too (at most 3.4e38)", name));
     values[i] = value;
   }
   return values;
@@ -63,10 +65,10 @@ struct Simulator::Body {
 
   void set_length(int64_t samples) {
     if (samples < 2) throw UsageError(fmt::format("a trajectory needs at least 2 samples, got {}", samples));
-    length = samples;
-    const int64_t most = system.simulation.burn_in.high + length;
+    const int64_t most = system.simulation.burn_in.high + samples;
     grids.driving = grid_for(program.driving_noises, (most - 1) * system.simulation.steps_per_sample + 1);
     grids.measurement = grid_for(program.measurement_noises, most);
+    length = samples;
   }
 
   // A grid of at least `steps`, where one of these noises is fractional. Training changes the length with every batch; sizes are
@@ -74,14 +76,20 @@ struct Simulator::Body {
   std::shared_ptr<const FractionalGrid> grid_for(const std::vector<int>& noises, int64_t steps) {
     const bool needed = std::any_of(noises.begin(), noises.end(), [&](int k) { return system.noises[static_cast<size_t>(k)].kind == NoiseKind::kFractional; });
     if (!needed) return nullptr;
-    constexpr int64_t kMostSteps = 100'000'000;  // the whole grid of a fractional noise is held in memory
-    if (steps > kMostSteps)
-      throw UsageError(fmt::format("{} steps of fractional noise are too many (at most {})", steps, kMostSteps), "use a shorter length, a shorter burn-in or a larger step");
+    // The whole grid is held in memory: a table, and for every thread its spectrum and the values of all lanes.
+    constexpr int64_t kMostSteps = 100'000'000;
+    const double bytes = static_cast<double>(steps) * (240.0 + threads() * (270.0 + 4.0 * kLanes * static_cast<double>(noises.size())));
+    const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
+    if (steps > kMostSteps || bytes > 0.8 * memory)
+      throw UsageError(fmt::format("{} steps of fractional noise are too many: they need about {:.1f} GB of memory", steps, bytes / 1e9),
+                       "use a shorter length, a shorter burn-in, a larger step or fewer threads");
     const int64_t size = static_cast<int64_t>(std::ceil(std::exp2(std::ceil(8 * std::log2(static_cast<double>(steps))) / 8)));
     std::shared_ptr<const FractionalGrid>& grid = made_grids[size];
     if (!grid) grid = std::make_shared<FractionalGrid>(size);
     return grid;
   }
+
+  int threads() const { return options.threads > 0 ? options.threads : processor_count(); }
 
   const System system;
   const SimulatorOptions options;
@@ -111,7 +119,7 @@ void Simulator::set_length(int64_t samples) { body_->set_length(samples); }
 
 SimulationCount Simulator::run(uint64_t first, int64_t count, float* theta, float* z, float* sampling) const {
   const Output output{body_->length, theta, z, sampling};
-  const int threads = body_->options.threads > 0 ? body_->options.threads : processor_count();
+  const int threads = body_->threads();
   std::vector<Job> jobs(static_cast<size_t>(count));
   for (int64_t i = 0; i < count; ++i) jobs[static_cast<size_t>(i)] = {{body_->options.seed, first + static_cast<uint64_t>(i), 0}, i, 0};
 
@@ -139,7 +147,7 @@ SimulationCount Simulator::run(uint64_t first, int64_t count, float* theta, floa
     result.discarded += static_cast<int64_t>(again.size());
     result.kept += static_cast<int64_t>(jobs.size() - again.size());
     jobs = std::move(again);
-    const bool is_hopeless = !jobs.empty() && (attempt + 1 >= kMostAttempts || (attempt + 1 >= kHopelessAttempts && result.kept == 0));
+    const bool is_hopeless = !jobs.empty() && (attempt + 1 >= kMostAttempts || (attempt + 1 >= kHopelessAttempts && result.kept == 0 && result.discarded >= kHopelessDraws));
     if (is_hopeless)
       throw SystemError(fmt::format("{}: trajectory {} left the finite numbers {} times in a row ({:.1f} % of all draws did)", body_->system.source_name,
                                     jobs[0].key.trajectory, attempt + 1, 100 * result.discarded_share()),

@@ -29,8 +29,8 @@ double apply(Op op, double a, double b) {
     case Op::kMul: return a * b;
     case Op::kDiv: return a / b;
     case Op::kPow: return std::pow(a, b);
-    case Op::kMin: return b < a ? b : a;
-    case Op::kMax: return b > a ? b : a;
+    case Op::kMin: return b < a || std::isnan(b) ? b : a;
+    case Op::kMax: return b > a || std::isnan(b) ? b : a;
     case Op::kNeg: return -a;
     case Op::kSqrt: return std::sqrt(a);
     case Op::kExp: return std::exp(a);

@@ -63,6 +63,9 @@ Found find_and_parse(const std::string& what) {
     for (const std::string& name : shared_names("systems", ".toml")) list += (list.empty() ? "" : ", ") + name;
     throw SystemError(fmt::format("there is no system file '{}'", file), fmt::format("give the path of a .toml file or one of: {}", list));
   }
+  std::error_code unknown;
+  const uintmax_t bytes = fs::file_size(path, unknown);
+  if (!unknown && bytes > kMostSystemBytes) throw SystemError(fmt::format("'{}' has {} bytes: that is no system file (at most {})", path, bytes, kMostSystemBytes));
   // Shipped systems are quoted by their short path, so that messages read the same on every machine.
   const std::string quoted = path == file ? path : "systems/" + file + ".toml";
   return {parse_system(read_text_file(path), quoted), observation};

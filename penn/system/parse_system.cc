@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "penn/base/random.h"
 #include "penn/system/scope.h"
@@ -109,10 +110,21 @@ class SystemParser {
       } else {
         parameter.range = reader_.number_range(entry);
       }
+      check_float_range(parameter, entry);
       scope_.declare(entry.key, kind, static_cast<int>(parameters.size()), entry.key_at);
       parameters.push_back(parameter);
       limit(parameters.size(), kMaxParameters, name, entry.key_at);
     }
+  }
+
+  // Parameters leave as float32, and a box that has no width there cannot be estimated.
+  void check_float_range(const Parameter& parameter, const TomlEntry& entry) {
+    constexpr double kLargest = std::numeric_limits<float>::max();
+    const Range r = parameter.range;
+    if (std::max(std::abs(r.low), std::abs(r.high)) > kLargest)
+      reader_.fail(entry.value_at, fmt::format("the range of '{}' exceeds float32 ({:.2g})", entry.key, kLargest), "use other units, or the logarithm as the parameter");
+    if (static_cast<float>(r.low) == static_cast<float>(r.high))
+      reader_.fail(entry.value_at, fmt::format("the range of '{}' is too narrow: its ends are the same float32 number", entry.key), "take the offset out of the parameter");
   }
 
   void declare_noises() {
@@ -142,7 +154,7 @@ class SystemParser {
     const std::vector<TomlEntry> entries = section("define");
     for (const TomlEntry& entry : entries) scope_.announce_definition(entry.key);
     for (const TomlEntry& entry : entries) {
-      scope_.define(entry.key, translate(entry, Scope::Use::kEquation), entry.key_at);
+      scope_.define(entry.key, translate(entry, Scope::Use::kDefinition), entry.key_at);
       system_.definitions.emplace_back(entry.key, text_of(entry));
     }
   }
@@ -264,11 +276,13 @@ class SystemParser {
     }
     const auto positive = [&](const TomlEntry& entry, double value) {
       if (!(value > 0)) reader_.fail(entry.value_at, fmt::format("'{}' must be positive, got {}", entry.key, value));
+      if (value < 1e-30 || value > 1e30) reader_.fail(entry.value_at, fmt::format("'{}' must lie in [1e-30, 1e30], got {}", entry.key, value), "use other units of time");
     };
     const TomlEntry* sampling = find("sampling");
     if (!sampling) reader_.fail(section_at("simulation"), "'sampling' is missing: the time between two samples", "add to [simulation]:  sampling = 0.1");
     s.sampling = reader_.number_or_range(*sampling);
     positive(*sampling, s.sampling.low);
+    positive(*sampling, s.sampling.high);
     const TomlEntry* step = find("step");
     if (!step && !system_.states.empty()) reader_.fail(section_at("simulation"), "'step' is missing: the time step of the simulation", "add to [simulation]:  step = 0.01");
     s.step = step ? reader_.number(*step) : s.sampling.high;
@@ -306,13 +320,13 @@ class SystemParser {
         reader_.fail(observation->second, fmt::format("the noise '{}' drives an equation and cannot be a measurement noise too", system_.noises[i].name),
                      "declare a second noise in [noise]");
       if (!drives && !measures)
-        reader_.fail(noise_entries_[i].key_at, fmt::format("the noise '{}' is never used", system_.noises[i].name), "use it in an equation or remove it");
+        reader_.fail(noise_entries_[i].key_at, fmt::format("the noise '{}' is never used", system_.noises[i].name), "use it in an equation or an observation, or remove it");
       system_.noises[i].is_measurement = measures;
     }
   }
 
-  // H and alpha must be allowed everywhere in the box: tried at its corners, its centre and 256 points inside. The simulator checks
-  // every draw again.
+  // H and alpha must be allowed everywhere in the box: tried at the corners of the parameters they depend on (of the first ten), at
+  // the centre and at 256 points inside. The simulator checks every draw again.
   void check_shapes() {
     const size_t M = system_.parameters.size(), Q = system_.nuisance.size();
     const RandomKey key{1, 0, 0};
@@ -321,11 +335,17 @@ class SystemParser {
       const Noise& noise = system_.noises[i];
       if (noise.shape < 0) continue;
       const std::vector<char> marks = system_.graph.reachable({noise.shape});
-      const int corners = 1 << std::min<size_t>(M + Q, 8);
+      std::vector<int> corner_bit(M + Q, 0);  // of the parameters that matter, others stay at their lowest value
+      int bits = 0;
+      for (size_t n = 0; n < marks.size(); ++n) {
+        const GraphNode& leaf = system_.graph.nodes()[n];
+        if (marks[n] && leaf.op == Op::kSymbol && bits < 10) corner_bit[static_cast<size_t>(leaf.index) + (leaf.kind == SymbolKind::kNuisance ? M : 0)] = 1 << bits++;
+      }
+      const int corners = 1 << bits;
       for (int trial = 0; trial < corners + 257; ++trial) {
         for (size_t p = 0; p < M + Q; ++p) {
           const Range range = p < M ? system_.parameters[p].range : system_.nuisance[p - M].range;
-          const double fraction = trial < corners ? (p < 8 ? trial >> p & 1 : trial & 1)
+          const double fraction = trial < corners ? ((trial & corner_bit[p]) != 0 ? 1.0 : 0.0)
                                   : trial == corners ? 0.5
                                                      : key.uniform(0, static_cast<uint32_t>(trial * (M + Q) + p));
           point[p] = range.low + fraction * (range.high - range.low);

@@ -84,13 +84,15 @@ Affine Scope::lookup(const SyntaxNode& node, Use use) {
         used_in_observations_.try_emplace(name.index, node.at);
         return {graph_.symbol(SymbolKind::kNoise, name.index), {}};
       }
-      used_in_equations_.try_emplace(name.index, node.at);
+      if (use == Use::kEquation) used_in_equations_.try_emplace(name.index, node.at);
       return {graph_.number(0), {{name.index, graph_.number(1)}}};
     case NameKind::kDefinition: break;
   }
   Affine value = name.value;
   if (use == Use::kConstantOverTrajectory && varies(value))
     source_.fail(node.at, fmt::format("'{}' cannot be used here: it changes along a trajectory", node.name), "use parameters, constants and definitions made of them");
+  if (use == Use::kEquation)
+    for (const auto& [noise, coefficient] : value.noises) used_in_equations_.try_emplace(noise, node.at);
   if (use == Use::kObservation) {
     for (const auto& [noise, coefficient] : value.noises) {
       used_in_observations_.try_emplace(noise, node.at);

@@ -30,7 +30,8 @@ class Scope {
   // The names of all definitions, so that a use before the definition can be explained.
   void announce_definition(const std::string& name) { announced_.push_back(name); }
 
-  enum class Use { kConstantOverTrajectory, kEquation, kObservation };
+  // kDefinition: like kEquation, but a noise counts as used only where the definition is.
+  enum class Use { kConstantOverTrajectory, kDefinition, kEquation, kObservation };
   // In kObservation a noise is an ordinary symbol (one draw per sample), so the expression need not be affine.
   Affine translate(const SyntaxTree& tree, Use use);
   // Where a noise was first used, by noise index.

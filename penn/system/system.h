@@ -94,6 +94,8 @@ struct System {
   int parameter_index(const std::string& parameter) const;  // -1 where there is none
 };
 
+inline constexpr size_t kMostSystemBytes = 1 << 20;
+
 // Reads and checks a system file. Throws SystemError: file, line, caret, hint.
 System parse_system(const std::string& text, const std::string& source_name);
 

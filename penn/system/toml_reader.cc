@@ -20,8 +20,7 @@ std::string quote(double x) { return fmt::format("{}", x); }
 }  // namespace
 
 TomlReader::TomlReader(const std::string& text, const std::string& source_name) : source_(source_name, text) {
-  constexpr size_t kMaxBytes = 1 << 20;
-  if (text.size() > kMaxBytes) source_.fail({}, fmt::format("{} bytes are too many for a system file (at most {})", text.size(), kMaxBytes));
+  if (text.size() > kMostSystemBytes) source_.fail({}, fmt::format("{} bytes are too many for a system file (at most {})", text.size(), kMostSystemBytes));
   try {
     root_ = toml::parse(text, source_name);
   } catch (const toml::parse_error& error) {

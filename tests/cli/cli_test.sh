@@ -64,6 +64,13 @@ expect "no compiler" 0 "slow interpreter" env PENN_CXX=/nowhere/c++ "$penn" simu
 check "the interpreter needs no compiler" cmp slow/z.npy slower/z.npy
 expect "cache elsewhere" 0 "compiled by" env PENN_CACHE="$folder/cache" "$penn" simulate soup -n 4 --length 20 -o cached
 check "the cache is used" sh -c "ls cache/*.so"
+head -c 100 /dev/urandom >"$(ls cache/*.so)"
+expect "a spoiled cache is made anew" 0 "compiled by" env PENN_CACHE="$folder/cache" "$penn" simulate soup -n 4 --length 20 -o spoiled
+check "and gives the same" cmp cached/z.npy spoiled/z.npy
+printf '#!/bin/sh\necho no such thing >&2; exit 1\n' >broken-compiler; chmod +x broken-compiler
+expect "a broken compiler" 0 "could not compile the system: no such thing" env PENN_CACHE="$folder/cache2" PENN_CXX="$folder/broken-compiler" "$penn" simulate soup -n 4 --length 20 -o other
+check "its remains are removed" sh -c "! ls cache2 | grep ."
+expect "no place at all" 0 "slow interpreter" env PENN_CACHE=/proc/nowhere TMPDIR=/proc/nowhere "$penn" simulate soup -n 4 --length 20 -o nowhere
 expect "no place for a cache" 0 "compiled by" env PENN_CACHE=/proc/nowhere "$penn" simulate soup -n 4 --length 20 -o uncached
 
 expect "zero trajectories" 2 "at least 1" "$penn" simulate soup -n 0 -o zero
@@ -76,10 +83,16 @@ expect "unknown parameter" 2 "did you mean 'alpha'" "$penn" simulate oup -n 3 -o
 expect "setting without value" 2 "not of the form" "$penn" simulate oup -n 3 -o zero --set alpha
 expect "setting out of domain" 1 "must lie in (0, 2\]" "$penn" simulate oup -n 3 -o zero --set alpha=3
 expect "setting twice" 2 "twice" "$penn" simulate oup -n 3 -o zero --set alpha=1.5 --set alpha=1.6
+expect "setting beyond float32" 2 "float32" "$penn" simulate soup -n 3 -o zero --set D=1e300
+expect "usage of the command is named" 2 "penn simulate --help" "$penn" simulate soup -n many -o zero
+expect "standard output is full" 1 "standard output" sh -c "'$penn' info soup >/dev/full"
+expect "fractional noise beyond memory" 2 "GB of memory" "$penn" simulate oup -n 1 --length 9000000 -o zero
 expect "bad number" 2 "hint" "$penn" simulate soup -n many -o zero
 expect "bad length" 2 "hint" "$penn" simulate soup -n 3 --length 1 -o zero
 expect "a directory as system" 1 "is a directory" "$penn" simulate one -n 3 -o zero
 printf 'x = [' >broken.toml
+head -c 2000000 /dev/zero >large.toml
+expect "not a system file" 1 "bytes" "$penn" info large.toml
 expect "broken file" 1 "broken.toml:1" "$penn" info broken.toml
 touch file
 expect "output below a file" 1 "cannot make the directory" "$penn" simulate soup -n 3 -o file/below

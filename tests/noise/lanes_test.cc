@@ -93,7 +93,17 @@ TEST(lanes_test, edges_behave_as_in_the_library) {
   EXPECT_EQ(pow(0, 0), 1);
   EXPECT_EQ(pow(0, -1.5f), kInf);
   EXPECT_TRUE(std::isnan(pow(-2, 0.3f)));
-  EXPECT_TRUE(std::isnan(lanes::max(lanes::splat(nan), lanes::splat(1))[0])) << "an accident must not be hidden";
+  EXPECT_NEAR(pow(-2, 3), -8, 1e-5);
+  EXPECT_NEAR(pow(-2, -2), 0.25, 1e-6);
+  EXPECT_NEAR(pow(-1.5f, 0), 1, 1e-6);
+  EXPECT_TRUE(std::isnan(pow(nan, 2.5f)));
+  F (*const smaller)(F, F) = lanes::min;
+  F (*const larger)(F, F) = lanes::max;
+  for (const auto f : {smaller, larger}) {
+    EXPECT_TRUE(std::isnan(f(lanes::splat(nan), lanes::splat(1))[0])) << "an accident must not be hidden";
+    EXPECT_TRUE(std::isnan(f(lanes::splat(1), lanes::splat(nan))[0]));
+    EXPECT_TRUE(std::isnan(f(lanes::splat(kInf), lanes::splat(nan))[0]));
+  }
 }
 
 TEST(lanes_test, random_words_equal_the_scalar_generator) {

@@ -194,7 +194,75 @@ TEST(simulator_test, a_system_that_always_diverges_is_reported) {
     run(Simulator(system, 0, {}), 0, 10);
     FAIL() << "accepted";
   } catch (const SystemError& error) {
-    EXPECT_NE(std::string(error.what()).find("left the finite numbers 10 times in a row (100.0 % of all draws did)"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("left the finite numbers 20 times in a row (100.0 % of all draws did)"), std::string::npos) << error.what();
+  }
+}
+
+// A single trajectory of a system of which nine in ten diverge is the same as in a batch, and no reason to give up.
+TEST(simulator_test, one_trajectory_of_a_wild_system_equals_that_of_a_batch) {
+  const System system = parse_system("[parameters]\nk = [0, 10]\n[equations]\nx = \"k*x\"\n[initial]\nx = 1\n[observe]\nx = \"x\"\n"
+                                     "[simulation]\nstep = 0.1\nsampling = 1\nlength = 103\n", "explode.toml");
+  const Simulator simulator(system, 0, {.seed = 1});
+  const Batch all = run(simulator, 0, 40);
+  EXPECT_GT(all.count.discarded_share(), 0.8);
+  for (uint64_t i = 0; i < 40; ++i) EXPECT_EQ(run(simulator, i, 1).theta[0], all.theta[i]);
+}
+
+// t is 0 at the first recorded sample, whatever the burn-in, and advances by the trajectory's own sampling interval.
+TEST(simulator_test, time_starts_at_the_first_recorded_sample) {
+  for (const char* method : {"euler-maruyama", "rk4"}) {
+    const System system = parse_system(std::string("[parameters]\nk = [0, 1]\n[equations]\nx = \"0\"\n[initial]\nx = 0\n[observe]\nt1 = \"t\"\n"
+                                       "[simulation]\nstep = 0.1\nsampling = [0.2, 1]\nburn_in = [0, 20]\nlength = 6\nmethod = \"") + method + "\"\n", "clock.toml");
+    for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kInterpreted}) {
+      const Batch batch = run(Simulator(system, 0, {.kernel = kernel}), 0, 100);
+      for (size_t i = 0; i < 100; ++i)
+        for (size_t j = 0; j < 6; ++j) ASSERT_NEAR(batch.z[6 * i + j], static_cast<double>(j) * batch.sampling[i], 2e-5) << i;
+    }
+  }
+}
+
+// A burn-in of 7 samples leaves out exactly the first 7 samples of the trajectory that has none.
+TEST(simulator_test, burn_in_counts_samples) {
+  SystemChoice choice = load_system("dvdp");
+  choice.system.simulation.burn_in = {0, 0};
+  const Batch whole = run(Simulator(choice.system, 0, {.seed = 1, .length = 30}), 0, 40);
+  choice.system.simulation.burn_in = {7, 7};
+  const Batch later = run(Simulator(choice.system, 0, {.seed = 1, .length = 23}), 0, 40);
+  for (size_t i = 0; i < 40; ++i)
+    for (size_t j = 0; j < 23; ++j) ASSERT_EQ(later.z[23 * i + j], whole.z[30 * i + 7 + j]);
+}
+
+TEST(simulator_test, values_beyond_float32_are_refused) {
+  EXPECT_THROW(run("soup", {.fixed = {{"D", 1e39}}}, 0, 1), UsageError);
+  EXPECT_THROW(run("soup", {.fixed = {{"D", std::nan("")}}}, 0, 1), UsageError);
+}
+
+TEST(simulator_test, a_grid_of_fractional_noise_that_fills_the_memory_is_refused) {
+  try {
+    run("oup", {.length = 9'000'000}, 0, 1);
+    FAIL() << "accepted";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("GB of memory"), std::string::npos) << error.what();
+  }
+}
+
+// Systems at the edge of the language: no state, no noise, fractional noise that is only measured, exponents at their limits.
+TEST(simulator_test, odd_systems_give_finite_numbers) {
+  const std::string tail = "[simulation]\nsampling = 0.5\nstep = 0.1\nlength = 4\nburn_in = [0, 2]\n", head = "[parameters]\nk = [1, 2]\n";
+  const std::string one = "[equations]\nx = \"-k*x + N\"\n[initial]\nx = 1\n[observe]\nx = \"x\"\n";
+  const std::string texts[] = {
+      head + "[observe]\nx = \"k\"\n" + tail,
+      head + "[observe]\nx = \"k\"\n" + tail + "method = \"rk4\"\n",
+      head + "[noise]\nW = \"fractional(k/3)\"\nS = \"stable(k)\"\n[observe]\nx = \"W\"\ny = \"exp(-S^2)*W\"\n" + tail,
+      head + "[noise]\nN = \"fractional(1e-14)\"\n" + one + tail,
+      head + "[noise]\nN = \"fractional(0.9999999999999999)\"\n" + one + tail,
+      head + "[noise]\nN = \"stable(0.05)\"\n" + one + tail,
+      head + "[noise]\nN = \"gaussian()\"\n" + one + tail + "method = \"rk4\"\n",
+  };
+  for (const std::string& text : texts) {
+    const Batch batch = run(Simulator(parse_system(text, "odd.toml"), 0, {.kernel = KernelChoice::kCompiled}), 0, 33);
+    for (const float value : batch.z) ASSERT_TRUE(std::isfinite(value)) << text;
+    EXPECT_EQ(batch.count.kept, 33);
   }
 }
 

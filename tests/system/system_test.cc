@@ -83,6 +83,24 @@ TEST(system_test, a_noise_that_cancels_is_no_noise) {
   EXPECT_TRUE(system.states[1].diffusion.empty());
 }
 
+TEST(system_test, a_definition_may_hold_a_measurement_noise) {
+  std::string text = valid("B = \"gaussian()\"", "B = \"gaussian()\"\nE = \"gaussian()\"");
+  text.replace(text.find("g = \"s*x\""), 9, "g = \"s*x\"\nerror = \"0.1*E\"");
+  text.replace(text.find("v = \"v\""), 7, "v = \"v + error\"");
+  const System system = parse_system(text, "test.toml");
+  EXPECT_FALSE(system.noises[0].is_measurement);
+  EXPECT_TRUE(system.noises[1].is_measurement);
+}
+
+// The exponent depends on the last two of twelve parameters, and is wrong in one corner of them only.
+TEST(system_test, exponents_are_checked_in_the_corners_of_the_parameters_they_depend_on) {
+  std::string many;
+  for (const char c : std::string("abcdefghijlm")) many += std::string(1, c) + "_ = [0, 1]\n";
+  std::string text = valid("k = [1, 2]", "k = [1, 2]\n" + many);
+  text.replace(text.find("gaussian()"), 10, "stable(1.5 + 0.6*m_*(1 - l_))");
+  EXPECT_NE(refusal(text).find("alpha must lie in (0, 2], got 2.1"), std::string::npos) << refusal(text);
+}
+
 TEST(system_test, parameter_order_is_the_order_of_the_file) {
   const System system = parse_system(valid("k = [1, 2]\ns =", "zeta = [1, 2]\nk = [1, 2]\nalpha = [3, 4]\ns ="), "test.toml");
   std::string order;

@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "penn/network/blas.h"
@@ -80,6 +82,7 @@ void set_library_threads(int libtorch, int openblas) {
 
 int main(int argc, char** argv) {
   penn::ensure_fast_blas(argc, argv);
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // every line at once: the stock LSTM can take minutes on a busy machine
   const int length = argc > 1 ? std::atoi(argv[1]) : 1000, batch = argc > 2 ? std::atoi(argv[2]) : 256;
   const int threads = penn::pool_threads();
   penn::set_network_threads(threads);
@@ -87,46 +90,46 @@ int main(int argc, char** argv) {
   fmt::print("{}\n", penn::blas_report());
   fmt::print("peak {:.0f} GFLOP/s, dense layer 256 x 512 x 512 {:.0f} GFLOP/s, 256 x 100 x 100 {:.0f} GFLOP/s\n\n",
              peak, penn::measure_gemm_gflops(512), penn::measure_gemm_gflops(100));
-
-  NetworkOptions paper = penn::paper_network(1, 5);
-  const double lstm_flops = 3 * penn::lstm_flops_forward({batch, length, 1, 50, 4});
-  fmt::print("training steps, length {}, batch {}\n", length, batch);
-  double stock = 0;
-  const auto line = [&](const char* name, double seconds, double flops) {
-    if (stock == 0) stock = seconds;
-    fmt::print("  {:32} {:9.1f} trajectories/s {:8.1f} x stock", name, batch / seconds, stock / seconds);
+  // Returns trajectories per second.
+  const auto line = [&](const std::string& name, double seconds, double flops = 0) {
+    fmt::print("  {:34} {:9.1f} trajectories/s", name, batch / seconds);
     if (flops > 0)
       fmt::print(" {:7.1f} GFLOP/s, {:.0f} % of peak", flops / seconds * 1e-9, flops / seconds * 1e-7 / peak);
     fmt::print("\n");
-    std::fflush(stdout);
+    return batch / seconds;
   };
-  paper.encoder_settings["lstm"] = {{"kernel", "torch"}};
-  set_library_threads(threads, threads);
-  line("stock LSTM, all threads twice", step_seconds(paper, length, batch, 2), lstm_flops);
-  set_library_threads(threads, 1);
-  line("stock LSTM, OpenBLAS on one", step_seconds(paper, length, batch, 3), lstm_flops);
-  penn::set_network_threads(threads);
-  line("stock LSTM, LibTorch on one", step_seconds(paper, length, batch, 3), lstm_flops);
-  for (const char* kernel : {"onednn", "lane"}) {
-    paper.encoder_settings["lstm"] = {{"kernel", kernel}};
-    line(fmt::format("paper, LSTM by {}", kernel).c_str(), step_seconds(paper, length, batch, 5), lstm_flops);
-  }
+
+  fmt::print("decoder, mixture and Adam, batch {}\n", batch);
+  line("decoder 6 x 100, M=5, N=10", decoder_seconds(50, 100, 6, {5, 10, true}, batch));
+  line("decoder 3 x 256, M=5, N=10", decoder_seconds(320, 256, 3, {5, 10, true}, batch));
+  line("decoder 3 x 256, M=12, N=10", decoder_seconds(320, 256, 3, {12, 10, true}, batch));
+  for (const int M : {5, 12})
+    for (const bool reference : {false, true})
+      fmt::print("  mixture, M={}, N=10, {}: {:.2f} ms for value and gradient\n", M,
+                 reference ? "tensor operations" : "fused", 1e3 * head_seconds({M, 10, true}, batch, reference));
+
+  fmt::print("\ntraining steps of the whole network, length {}, batch {}\n", length, batch);
   NetworkOptions fast = penn::paper_network(1, 5);
   fast.encoders = {"convolution"};
   fast.decoder_blocks = 3;
   fast.decoder_width = 256;
   const double convolution_flops = 3 * penn::convolution_flops_forward({batch, length, {3, 32, 64, 96, 128}, 5, 2});
-  for (const char* code : {"torch", "auto"}) {
-    fast.encoder_settings["convolution"] = {{"code", code}};
-    line(fmt::format("convolution, {}", code[0] == 't' ? "conv1d of LibTorch" : "our kernel").c_str(),
-         step_seconds(fast, length, batch, 7), convolution_flops);
-  }
-  fmt::print("\nwithout an encoder\n");
-  line("decoder 6 x 100, M=5, N=10", decoder_seconds(50, 100, 6, {5, 10, true}, batch), 0);
-  line("decoder 3 x 256, M=5, N=10", decoder_seconds(320, 256, 3, {5, 10, true}, batch), 0);
-  line("decoder 3 x 256, M=12, N=10", decoder_seconds(320, 256, 3, {12, 10, true}, batch), 0);
-  for (const int M : {5, 12})
-    for (const bool reference : {false, true})
-      fmt::print("  mixture, M={}, N=10, {}: {:.2f} ms for value and gradient\n", M,
-                 reference ? "tensor operations" : "fused", 1e3 * head_seconds({M, 10, true}, batch, reference));
+  const double convolution = line("convolution, our kernel", step_seconds(fast, length, batch, 9), convolution_flops);
+  fast.encoder_settings["convolution"] = {{"code", "torch"}};
+  line("convolution, conv1d of LibTorch", step_seconds(fast, length, batch, 5), convolution_flops);
+  NetworkOptions paper = penn::paper_network(1, 5);
+  const double lstm_flops = 3 * penn::lstm_flops_forward({batch, length, 1, 50, 4});
+  paper.encoder_settings["lstm"] = {{"kernel", "lane"}};
+  const double lane = line("paper, our LSTM", step_seconds(paper, length, batch, 5), lstm_flops);
+  paper.encoder_settings["lstm"] = {{"kernel", "onednn"}};
+  line("paper, LSTM by oneDNN", step_seconds(paper, length, batch, 3), lstm_flops);
+  paper.encoder_settings["lstm"] = {{"kernel", "torch"}};
+  const auto stock = [&](const char* name, int libtorch, int openblas) {
+    set_library_threads(libtorch, openblas);
+    const double speed = line(name, step_seconds(paper, length, batch, 2), lstm_flops);
+    fmt::print("    ours: {:.1f} times, convolution {:.1f} times this\n", lane / speed, convolution / speed);
+  };
+  stock("stock LSTM, LibTorch on one thread", 1, threads);
+  stock("stock LSTM, OpenBLAS on one thread", threads, 1);
+  stock("stock LSTM, both on all cores", threads, threads);
 }

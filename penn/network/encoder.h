@@ -34,7 +34,7 @@ std::vector<std::string> encoder_names();
 // Throws ModelError for an unknown name or bad settings.
 std::shared_ptr<Encoder> make_encoder(const std::string& name, int inputs, const nlohmann::json& settings);
 
-// Helper for factories: given values over defaults. Throws ModelError for a name that is not in defaults or for another
+// For factories: given values over defaults. Throws ModelError for a name that is not in defaults or for another
 // JSON type than the default's.
 nlohmann::json merge_settings(const std::string& encoder, nlohmann::json defaults, const nlohmann::json& given);
 // settings[name] as an integer in [low, high], else ModelError.

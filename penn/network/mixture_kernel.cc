@@ -36,7 +36,7 @@ template <class T>
 void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t end, const T* y, const T* theta, T* log_q,
                   std::uint8_t* bad, T* gradient) {
   const int M = shape.parameters, N = shape.components, upper = shape.upper(), K = shape.size();
-  std::vector<double> weight(N), term(N), distance(static_cast<std::size_t>(N) * M), product(distance.size());
+  std::vector<double> weight(N), term(N), distance(static_cast<std::size_t>(N) * M), product(distance.size()), pull(M);
   std::vector<Diagonal> diag(distance.size());
   for (std::int64_t b = begin; b < end; ++b) {
     const T* row = y + b * K;
@@ -64,31 +64,31 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
     if (good && gradient) {
       T* g = gradient + b * K;
       T *g_mean = g + N, *g_gamma = g_mean + N * M, *g_upper = g_gamma + N * M;
-      double largest = 0;
-      const auto put = [&](T* to, double x) {
-        *to = static_cast<T>(x);
-        if (!(std::fabs(x) <= largest)) largest = std::fabs(x);  // a NaN stays
-      };
       for (int j = 0; j < N; ++j) {
         const double r = term[j];
         const double *d = &distance[j * M], *v = &product[j * M];
-        put(g + j, r - weight[j]);
         const T* u = uppers + static_cast<std::int64_t>(j) * upper;
         T* gu = g_upper + static_cast<std::int64_t>(j) * upper;
-        double* pull = &product[j * M];  // U^T v replaces v from the last row up, where v is not needed any more
-        for (int k = M - 1; k >= 0; --k) {
+        g[j] = static_cast<T>(r - weight[j]);
+        std::fill(pull.begin(), pull.end(), 0.0);  // becomes U^T v
+        for (int k = 0; k < M; ++k) {
           const Diagonal& p = diag[j * M + k];
-          put(g_gamma + j * M + k, r * (p.log_slope - v[k] * d[k] * p.slope));
-          if (upper)
-            for (int l = k + 1; l < M; ++l) put(gu + k * (2 * M - k - 1) / 2 + l - k - 1, -r * v[k] * d[l]);
-          double sum = v[k] * p.u;
-          if (upper)
-            for (int i = 0; i < k; ++i) sum += v[i] * u[i * (2 * M - i - 1) / 2 + k - i - 1];
-          pull[k] = sum;
+          g_gamma[j * M + k] = static_cast<T>(r * (p.log_slope - v[k] * d[k] * p.slope));
+          pull[k] += v[k] * p.u;
+          if (!upper) continue;
+          const double slope = -r * v[k];
+          for (int l = k + 1; l < M; ++l) {
+            pull[l] += v[k] * u[l - k - 1];
+            gu[l - k - 1] = static_cast<T>(slope * d[l]);
+          }
+          u += M - k - 1;
+          gu += M - k - 1;
         }
-        for (int k = 0; k < M; ++k) put(g_mean + j * M + k, r * pull[k]);
+        for (int k = 0; k < M; ++k) g_mean[j * M + k] = static_cast<T>(r * pull[k]);
       }
-      good = largest <= kMixtureLimit;
+      int within = 1;  // NaN and infinity are not
+      for (int k = 0; k < K; ++k) within &= std::fabs(g[k]) <= static_cast<T>(kMixtureLimit);
+      good = within;
     }
     if (!good && gradient) std::fill_n(gradient + b * K, K, T(0));
     bad[b] = !good;

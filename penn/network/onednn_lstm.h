@@ -1,5 +1,5 @@
-// The LSTM on oneDNN's lstm_forward and lstm_backward primitives; the alternative to LaneLstm, faster where oneDNN has
-// kernels for the processor (AVX-512).
+// The LSTM on oneDNN's lstm_forward and lstm_backward primitives; the alternative to LaneLstm. With AVX2 oneDNN 2.6 runs its
+// reference code: 176 trajectories/s against 333 (length 1000, batch 256, two cores). Not compared with AVX-512.
 #pragma once
 
 #include <memory>

@@ -140,6 +140,7 @@ TEST(lstm_test, passes_that_overlap_keep_their_own_memory) {
 }
 
 TEST(lstm_test, inference_gives_the_same_value_as_training) {
+  const OneThread one_thread;
   for (const LstmKernel kernel : {LstmKernel::kLane, LstmKernel::kOnednn}) {
     torch::nn::LSTM lstm = make_lstm({21, 35, 1, 50, 4}, 9);
     const torch::Tensor x = torch::randn({21, 35, 1});

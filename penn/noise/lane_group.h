@@ -122,7 +122,7 @@ inline void box_muller(const U radius_word[2], const U angle_word[2], X& g0, X& 
   const X a = to_float(angle_word) * 0x1p-31f;
   const X b = abs(a);
   g0 = r * sinpi_half(0.5f - b);                              // cos(pi a)
-  g1 = copy_sign(r * sinpi_half(0.5f - abs(b - 0.5f)), a);    // sin(pi a)
+  g1 = copy_sign(r * sinpi_half(min(b, 1.0f - b)), a);    // sin(pi a)
 }
 
 }  // namespace lanes

@@ -67,11 +67,10 @@ inline F log2_positive(F x) {
   const F f = as_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;    // in [sqrt(1/2) - 1, sqrt(2) - 1]
   // Pairs of coefficients side by side (Estrin): a third of the latency of a Horner chain.
   const F f2 = f * f, f4 = f2 * f2;
-  const F p0 = f * -0.25000810623168945f + 0.33333316445350647f;
-  const F p1 = f * -0.16624553501605988f + 0.2000228613615036f;
-  const F p2 = f * -0.13128754496574402f + 0.14181192219257355f;
-  const F p3 = f * -0.07859611511230469f + 0.12881647050380707f;
-  const F p = (p3 * f2 + p2) * f4 + (p1 * f2 + p0);
+  const F p0 = f * -0.2500174641609192f + 0.33333858847618103f;
+  const F p1 = f * -0.16565634310245514f + 0.1996539831161499f;
+  const F p2 = f * -0.14350201189517975f + 0.14876963198184967f;
+  const F p = (f2 * 0.08917863667011261f + p2) * f4 + (p1 * f2 + p0);
   const F q = f2 * (p * f - 0.5f);                                  // ln(1+f) - f
   return e + (f * 1.44269504f + q * 1.44269504f);
 }
@@ -79,15 +78,15 @@ inline F log2_positive(F x) {
 // 2^f for |f| <= 1/2; relative error 2e-7.
 inline F exp2_fraction(F f) {
   const F f2 = f * f;
-  const F p0 = f * 0.6931471824645996f + 1.0f;
-  const F p1 = f * 0.05550327152013779f + 0.24022652208805084f;
-  const F p2 = f * 0.001340043148957193f + 0.009617994539439678f;
-  return ((f2 * 0.00015478022396564484f + p2) * f2 + p1) * f2 + p0;
+  const F p0 = f * 0.6931472420692444f + 1.0000001192092896f;
+  const F p1 = f * 0.05550297349691391f + 0.2402210682630539f;
+  const F p2 = f * 0.0013410004321485758f + 0.009676036424934864f;
+  return (p2 * f2 + p1) * f2 + p0;
 }
 
-// 2^x for x in [-126, 127], saturating outside; relative error 3e-7. For random draws, where saturation is harmless.
+// 2^x for x in [-126, 127], saturating above, meaningless below; relative error 3e-7. For random draws, where that is harmless.
 inline F exp2_saturating(F x) {
-  const F clamped = min(max(x, splat(-126.0f)), splat(127.0f));
+  const F clamped = min(x, splat(127.0f));
   const F shifted = clamped + 12582912.0f;                          // its low bits are the nearest integer
   return exp2_fraction(clamped - (shifted - 12582912.0f)) * as_float((as_int(shifted) << 23) + 0x3f800000);
 }

@@ -21,6 +21,7 @@ inline constexpr int kMaxBins = 16;
 inline constexpr float kClip = 8388608.0f;  // of |y|
 inline constexpr float kTiny = 1e-18f;      // what counts as zero, in y; its square is still a normal float
 inline constexpr float kFloor = 1e-7f;      // smallest size inside a logarithm, in units of the trajectory's spread
+inline constexpr float kOwnFloor = 1e-3f;   // the same for residuals and block means, in units of their own scale: smaller ones are rounding
 inline constexpr float kOutputLimit = 1e4f;
 
 // Lags of autocorrelations: of asinh-scaled increments, of asinh-scaled values, of values about their mean, ...
@@ -42,10 +43,12 @@ inline constexpr std::array kCrossResidualLags = {0, 1, 2, 4};
 inline bool lag_fits(int64_t lag, int64_t m) { return lag <= std::max<int64_t>(1, m / 2); }
 inline bool block_fits(int64_t block, int64_t n) { return n / block >= 3; }
 
-// The law of a series: knots in ln(|s| / geometric mean). Between neighbours c < c' the share above,
-// E[max(rho, c') - max(rho, c)] / (c' - c) subtracted from 1, is an empirical distribution function with soft edges: no sorting.
+// The law of a series: knots in rho = ln(|s| / geometric mean). Between neighbours c < c' the share above is
+// E[max(rho - c, 0) - max(rho - c', 0)] / (c' - c): an empirical distribution function with soft edges, without sorting.
+// Knots below kShareSplit give the share below instead, so that it is always the smaller part that is told.
 inline constexpr std::array kKnots = {-3.0f, -2.0f, -1.4f, -0.8f, -0.4f, 0.0f, 0.3f, 0.6f,
                                       0.9f,  1.2f,  1.5f,  1.8f,  2.2f,  2.7f, 3.3f, 4.0f};
+inline constexpr float kShareSplit = 0.2f;
 inline constexpr int kShares = static_cast<int>(kKnots.size()) - 1;
 inline constexpr std::array kLawLags = {1, 2, 4, 16};  // increments whose law is described so
 inline constexpr int kPerLag = 9;                      // numbers for every lag of SummaryOptions
@@ -56,7 +59,7 @@ inline constexpr float kGridReach = 1.0f;   // of the grids
 inline constexpr float kBinPrior = 0.25f;   // weight of the whole trajectory's mean in every bin
 inline constexpr float kValueLimit = 3.0f;  // regressions leave out what lies beyond, with a soft edge
 inline constexpr float kVelocityLimit = 5.0f;
-inline constexpr float kRidge = 1e-5f;      // relative to a column's own square
+inline constexpr float kRidge = 1e-4f;      // relative to a column's own square
 inline constexpr float kCoefficientPrior = 10.0f;
 inline constexpr float kResidualWeight = 8.0f;  // residuals beyond this many geometric means count less in the second fit
 inline constexpr float kResidualClip = 12.0f;
@@ -64,6 +67,7 @@ inline constexpr float kResidualClip = 12.0f;
 // Columns of the regressions: own monomials and three per other channel. One more column, the response, makes a multiple of 3.
 inline constexpr int kSecondOwn = 8;  // 1 u u^2 u^3 w uw u^2w u^4w
 inline constexpr int kFirstOwn = 5;   // 1 u u^2 u^3 u^5
+inline constexpr int kLocalOwn = 4;   // 1 x w xw about the trajectory's mean; two responses
 inline constexpr int kMaxOthers = 3;
 inline int others_of(int64_t channels) { return static_cast<int>(std::min<int64_t>(channels - 1, kMaxOthers)); }
 // The j-th other channel of channel c: its neighbours in cyclic order.

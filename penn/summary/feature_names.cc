@@ -17,7 +17,7 @@ class Names {
   }
   void add_shares(const std::string& of) {
     for (int i = 0; i < kShares; ++i)
-      add(fmt::format("{} share {} {:.3g}", of, kKnots[i] < 0.2f ? "below" : "above", std::exp((kKnots[i] + kKnots[i + 1]) / 2)));
+      add(fmt::format("{} share {} {:.3g}", of, kKnots[i] < kShareSplit ? "below" : "above", std::exp((kKnots[i] + kKnots[i + 1]) / 2)));
   }
   void add_law(const std::string& of) {
     for (const char* what : {"log scale", "log rms", "log spread", "asymmetry"}) add(of + " " + what);
@@ -67,6 +67,7 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
   names.add_coefficients("increment", {"1", "u", "u^2", "u^3", "u^5"}, others, {"u", "u^2", "u^3"});
   names.add("increment log unexplained");
   names.add_coefficients("2nd difference", {"1", "u", "u^2", "u^3", "w", "u w", "u^2 w", "u^4 w"}, others, {"u", "w", "u^3"});
+  names.add_coefficients("local 2nd difference", {"1", "x", "w", "x w"}, others, {"x", "w", "x x"});
   names.add_law("residual");
   for (const int k : kResidualMemory)
     for (const char* what : {"memory", "memory by value"}) names.add(fmt::format("residual {} {}", what, k));

@@ -8,26 +8,26 @@ using lanes::abs, lanes::splat;
 namespace {
 
 struct Slope {
-  F b, centre, plain;  // d = b (x - centre) + e with x = y - location; without weights and centre
+  F b, rest, plain;  // d = b (x - rest) + e with x = y - centre; slope about the location, without weights
 };
 
 Slope fit_slope(const ChannelLanes& c, int64_t n) {
   D total[7];
   const F per_jump = 0.25f / c.increment_scale;
   sum_rows<7>(1, n, total, [&](int64_t t, F(&sum)[7]) __attribute__((always_inline)) {
-    const F x = c.y[t - 1] - c.location, d = c.y[t] - c.y[t - 1], s = d * per_jump;
+    const F x = c.y[t - 1] - c.centre, full_x = c.y[t - 1] - c.location, d = c.y[t] - c.y[t - 1], s = d * per_jump;
     const F w = 1.0f / (s * s + 1.0f), wx = w * x, wd = w * d;
     sum[0] += w;
     sum[1] += wx;
     sum[2] += wd;
     sum[3] += wx * x;
     sum[4] += wx * d;
-    sum[5] += x * x;
-    sum[6] += x * d;
+    sum[5] += full_x * full_x;
+    sum[6] += full_x * d;
   });
-  const D tiny(static_cast<double>(kTiny) * kTiny), centre = total[1] / larger(total[0], D(1e-30));
-  const D b = (total[4] - centre * total[2]) / (total[3] - centre * total[1] + D(1e-6) * total[3] + tiny);
-  return {b.narrow(), centre.narrow(), (total[6] / (total[5] + tiny)).narrow()};
+  const D tiny(static_cast<double>(kTiny) * kTiny), rest = total[1] / larger(total[0], D(1e-30));
+  const D b = (total[4] - rest * total[2]) / (total[3] - rest * total[1] + D(1e-6) * total[3] + tiny);
+  return {b.narrow(), rest.narrow(), (total[6] / (total[5] + tiny)).narrow()};
 }
 
 }  // namespace
@@ -39,12 +39,11 @@ void put_innovations(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes&
     out.put(asinh(b * 30.0f));
     out.put(asinh(b * 300.0f));
   }
-  out.put(asinh(slope.centre * (3 / c.value)));
+  out.put(asinh((slope.rest + (c.centre - c.location)) * (3 / c.value)));
 
   LaneSeries &e = work.scratch[0], &jump = work.scratch[1], &bent = work.scratch[2];
-  const F middle = slope.centre + c.location;
-  for (int64_t t = 1; t < n; ++t) e.set(t, (c.y[t] - c.y[t - 1]) - slope.b * (c.y[t - 1] - middle));
-  const LogLaw law = put_law(out, e, work.logs[0], 1, n, c.floor, c.value);
+  for (int64_t t = 1; t < n; ++t) e.set(t, (c.y[t] - c.y[t - 1]) - slope.b * ((c.y[t - 1] - c.centre) - slope.rest));
+  const LogLaw law = put_law(out, e, work.logs[0], 1, n, c.own_floor(), c.value);
 
   const F inverse = 1.0f / law.scale;
   D jumps(0.5);

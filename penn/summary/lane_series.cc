@@ -52,21 +52,32 @@ D put_memory(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end,
   return square;
 }
 
-void put_shares(FeatureLanes& out, const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean) {
-  constexpr int kHalf = kKnots.size() / 2;
-  D hinge[2 * kHalf];
-  for (int half = 0; half < 2; ++half) {
-    const float* knots = kKnots.data() + half * kHalf;
-    sum_rows<kHalf>(begin, end, hinge + half * kHalf, [&](int64_t t, F(&sum)[kHalf]) __attribute__((always_inline)) {
-      const F rho = logs[t] - log2_mean;
+namespace {
+
+// total[i] = sum of max(rho - knot, 0), or of max(knot - rho, 0) where kBelow, with rho = logs - log2_mean. Distances from the
+// knot and not max(rho, knot): a share that is zero must be exactly zero, since its root is taken.
+template <int K, bool kBelow>
+void hinge_sums(const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean, const float* knots, D* total) {
+  sum_rows<K>(begin, end, total, [&](int64_t t, F(&sum)[K]) __attribute__((always_inline)) {
+    const F rho = logs[t] - log2_mean;
 #pragma GCC unroll 16
-      for (int i = 0; i < kHalf; ++i) sum[i] += larger(rho, splat(knots[i] * kLog2e));
-    });
-  }
+    for (int i = 0; i < K; ++i) sum[i] += larger(kBelow ? knots[i] * kLog2e - rho : rho - knots[i] * kLog2e, F{});
+  });
+}
+
+}  // namespace
+
+void put_shares(FeatureLanes& out, const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean) {
+  constexpr int kSplit = 6, kAbove = static_cast<int>(kKnots.size()) - kSplit;  // intervals from kSplit on are seen from above
+  static_assert(kKnots[kSplit - 1] < kShareSplit && kKnots[kSplit] > kShareSplit);
+  D below[kSplit + 1], above[kAbove];
+  hinge_sums<kSplit + 1, true>(logs, begin, end, log2_mean, kKnots.data(), below);
+  hinge_sums<kAbove / 2, false>(logs, begin, end, log2_mean, kKnots.data() + kSplit, above);
+  hinge_sums<kAbove - kAbove / 2, false>(logs, begin, end, log2_mean, kKnots.data() + kSplit + kAbove / 2, above + kAbove / 2);
   for (int i = 0; i < kShares; ++i) {
     const double width = static_cast<double>(end - begin) * (kKnots[i + 1] - kKnots[i]) * kLog2e;
-    const F below = ramp(((hinge[i + 1] - hinge[i]) / D(width)).narrow());
-    out.put(lanes::sqrt(kKnots[i] < 0.2f ? below : 1.0f - below));
+    const D share = i < kSplit ? below[i + 1] - below[i] : above[i - kSplit] - above[i - kSplit + 1];
+    out.put(lanes::sqrt(ramp((share / D(width)).narrow())));
   }
 }
 

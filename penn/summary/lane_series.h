@@ -136,10 +136,13 @@ struct ChannelLanes {
   LaneSeries centred;    // (y - mean)/spread, clipped
   LaneSeries increment;  // asinh(increment / geometric mean), from t = 1
   LaneSeries residual;   // of the second regression, t = 1 .. n-2
+  F centre, spread;      // mean of y, mean |y - mean|, at least kTiny
   F floor;               // smallest size inside a logarithm
   F value_scale, increment_scale;  // geometric means of |y - location| and of |increments|
 
+  F own_floor() const { return larger(floor, increment_scale * kOwnFloor); }
   F u(int64_t t) const { return y[t] * (1 / value) - location / value; }
+  F local(int64_t t) const { return (y[t] - centre) * (1 / value); }
   F w(int64_t t) const { return clamp((y[t + 1] - y[t - 1]) * (0.5f / velocity), 1e6f); }
   F a(int64_t t) const { return clamp(((y[t + 1] - y[t]) - (y[t] - y[t - 1])) * (1 / second), 1e6f); }
 };
@@ -153,6 +156,7 @@ struct LaneWorkspace {
 };
 
 // The blocks of a channel, in the order of their features.
+void measure_centre(const LaneWorkspace& work, ChannelLanes& c);  // of all channels, before any block
 void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c);
 void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std::vector<int>& lags);
 void put_memories(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c);

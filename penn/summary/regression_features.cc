@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kMaxColumns = kSecondOwn + 3 * kMaxOthers + 1;
 constexpr int kRegressionChunk = 32;
-static_assert((kSecondOwn + 1) % 3 == 0 && (kFirstOwn + 1) % 3 == 0);
+static_assert((kSecondOwn + 1) % 3 == 0 && (kFirstOwn + 1) % 3 == 0 && (kLocalOwn + 2) % 3 == 0);
 
 using Columns = float[kMaxColumns][kRegressionChunk * kRow];
 
@@ -36,19 +36,18 @@ struct Fit {
   D unexplained;            // weighted mean square of the response less what the fit explains
 };
 
-// (G + ridge) b = g with G (K, K) in the upper triangle and g = G[.][K], all divided by count; b by L D L^T.
+using Gram = D[kMaxColumns][kMaxColumns];
+
+// (G + ridge) b = g with G (K, K) in the upper triangle and g = G[.][response], all divided by count; b by L D L^T.
 // noise: see regress() in summary_reference.cc; null means the response's own mean square.
-Fit solve(D (&G)[kMaxColumns][kMaxColumns], int K, double count, const D* noise) {
-  const D per_count(1 / count);
-  for (int i = 0; i <= K; ++i)
-    for (int j = i; j <= K; ++j) G[i][j] = G[i][j] * per_count;
-  const D weight = G[0][0] + D(1e-6), square = G[K][K];
+Fit solve(const Gram& G, int K, int response, double count, const D* noise) {
+  const D weight = G[0][0] + D(1e-6), square = G[response][response];
   const D penalty = (noise ? *noise : square / weight) * D(1 / (double{kCoefficientPrior} * kCoefficientPrior * count)) + D(1e-30);
   D L[kMaxColumns][kMaxColumns], rest[kMaxColumns], b[kMaxColumns];
   for (int i = 0; i < K; ++i) {
     for (int j = i; j < K; ++j) L[i][j] = G[i][j];
     L[i][i] += D(kRidge) * G[i][i] + penalty;
-    rest[i] = G[i][K];
+    rest[i] = G[i][response];
   }
   for (int i = 0; i < K; ++i) {
     const D inverse = D(1) / L[i][i];
@@ -65,31 +64,40 @@ Fit solve(D (&G)[kMaxColumns][kMaxColumns], int K, double count, const D* noise)
     for (int s = i + 1; s < K; ++s) rest[i] -= L[i][s] * b[s];
     b[i] = rest[i] / L[i][i];
     fit.b[i] = b[i].narrow();
-    fit.unexplained -= b[i] * G[i][K];
+    fit.unexplained -= b[i] * G[i][response];
   }
   fit.unexplained = larger(fit.unexplained, D(1e-5) * square) / weight;
   return fit;
 }
 
-// fill(t, x) writes the K + 1 weighted columns of sample t to x[0..K].
+// Mean products of columns, upper triangle; fill(t, x) writes the weighted columns of sample t. Their number is a multiple of 3.
 template <class Fill>
-Fit regress(int64_t begin, int64_t end, int K, const D* noise, Fill fill) {
+void fill_gram(int64_t begin, int64_t end, int columns, Gram& G, Fill fill) {
   alignas(64) Columns x;
-  D G[kMaxColumns][kMaxColumns];
   for (int64_t chunk = begin; chunk < end; chunk += kRegressionChunk) {
     const int count = static_cast<int>(std::min<int64_t>(kRegressionChunk, end - chunk));
     for (int i = 0; i < count; ++i) {
       F row[kMaxColumns];
       fill(chunk + i, row);
-      for (int k = 0; k <= K; ++k) store(x[k] + i * kRow, row[k]);
+      for (int k = 0; k < columns; ++k) store(x[k] + i * kRow, row[k]);
     }
-    for (int i = 0; i <= K; i += 3)
-      for (int j = i; j <= K; j += 3) tile_sums(x, i, j, count, G);
+    for (int i = 0; i < columns; i += 3)
+      for (int j = i; j < columns; j += 3) tile_sums(x, i, j, count, G);
   }
-  return solve(G, K, static_cast<double>(end - begin), noise);
+  const D per_count(1 / static_cast<double>(end - begin));
+  for (int i = 0; i < columns; ++i)
+    for (int j = i; j < columns; ++j) G[i][j] = G[i][j] * per_count;
 }
 
-// Columns of the other channels; returns the number of columns so far.
+// The fit of the last of K + 1 columns by the others.
+template <class Fill>
+Fit regress(int64_t begin, int64_t end, int K, const D* noise, Fill fill) {
+  Gram G;
+  fill_gram(begin, end, K + 1, G, fill);
+  return solve(G, K, K, static_cast<double>(end - begin), noise);
+}
+
+// Columns of the other channels, three each.
 struct Others {
   const ChannelLanes* channel[kMaxOthers];
   int count;
@@ -107,6 +115,41 @@ struct Others {
 };
 
 F inside(F u) { return ramp((kValueLimit - abs(u)) * 2.0f); }
+
+// The regression about the trajectory's mean: its coefficients are told, and what it explains of r is taken from r.
+void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others& others, int64_t n, F per_scale, const D& noise, LaneSeries& r) {
+  const int K = kLocalOwn + 3 * others.count;
+  const auto columns = [&](int64_t t, F local, F scale, F* x) __attribute__((always_inline)) {
+    const F own = clamp(local, kValueLimit), w = clamp(c.w(t), kVelocityLimit) * scale;
+    x[0] = scale;
+    x[1] = own * scale;
+    x[2] = w;
+    x[3] = own * w;
+    for (int j = 0; j < others.count; ++j) {
+      const ChannelLanes& other = *others.channel[j];
+      const F theirs = clamp(other.local(t), kValueLimit) * scale;
+      x[kLocalOwn + 3 * j] = theirs;
+      x[kLocalOwn + 3 * j + 1] = clamp(other.w(t), kVelocityLimit) * scale;
+      x[kLocalOwn + 3 * j + 2] = own * theirs;
+    }
+  };
+  Gram G;
+  fill_gram(1, n - 1, K + 2, G, [&](int64_t t, F* x) __attribute__((always_inline)) {
+    const F local = c.local(t), s = r[t] * per_scale;
+    const F scale = lanes::sqrt(inside(local) * ramp(kVelocityLimit - abs(c.w(t))) / (s * s + 1.0f));
+    columns(t, local, scale, x);
+    x[K] = scale * c.a(t);
+    x[K + 1] = scale * r[t];
+  });
+  const Fit near_mean = solve(G, K, K, static_cast<double>(n - 2), &noise), left = solve(G, K, K + 1, static_cast<double>(n - 2), &noise);
+  for (int i = 0; i < K; ++i) out.put(asinh(near_mean.b[i]));
+  for (int64_t t = 1; t < n - 1; ++t) {
+    F x[kMaxColumns], rest = r[t];
+    columns(t, c.local(t), splat(1.0f), x);
+    for (int i = 0; i < K; ++i) rest -= left.b[i] * x[i];
+    r.set(t, rest);
+  }
+}
 
 // Own monomials of the second regression, times scale.
 inline __attribute__((always_inline)) void second_columns(F u, F w, F scale, F* x) {
@@ -190,7 +233,6 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) 
   ChannelLanes& c = work.channels[channel];
   const Others others(work, channel);
   const int64_t n = work.n;
-  const F floor = c.floor * (1 / c.second);
   const int K = kSecondOwn + 3 * others.count;
   LaneSeries& r = c.residual;
   const auto fill = [&](int64_t t, F more_weight, F* x) __attribute__((always_inline)) {
@@ -201,6 +243,7 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) 
   };
   const D no_noise;
   const Fit first = regress(1, n - 1, K, &no_noise, [&](int64_t t, F* x) __attribute__((always_inline)) { fill(t, splat(1.0f), x); });
+  const F floor = larger(c.floor * (1 / c.second), lanes::sqrt(first.unexplained.narrow()) * kOwnFloor);
   set_residual(c, others, first, n, r);
   const F per_scale = (1 / kResidualWeight) / geometric_mean(r, 1, n - 1, floor);
   const Fit fit = regress(1, n - 1, K, &first.unexplained, [&](int64_t t, F* x) __attribute__((always_inline)) {
@@ -209,6 +252,7 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) 
   });
   set_residual(c, others, fit, n, r);
   for (int i = 0; i < K; ++i) out.put(asinh(fit.b[i]));
+  put_local_regression(out, c, others, n, per_scale, first.unexplained, r);
 
   const LogLaw law = put_law(out, r, work.logs[0], 1, n - 1, floor, 1.0f);
   LaneSeries& ru = work.scratch[0];

@@ -71,6 +71,7 @@ void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int thre
     work.resize(n, d, F_count);
     const int64_t first = group * kRow, count = std::min<int64_t>(kRow, B - first);
     load_lanes(z + first * n * d, count, n, scaling_, work);
+    for (ChannelLanes& c : work.channels) measure_centre(work, c);
     FeatureLanes features(work.features.data());
     for (int i = 0; i < d; ++i) {
       ChannelLanes& c = work.channels[i];

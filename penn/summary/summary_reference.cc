@@ -68,12 +68,13 @@ LogMoments log_moments(const Numbers& s, int64_t begin, int64_t end, double floo
 }
 
 void put_shares(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double log_scale) {
-  Numbers hinge;
-  for (const double knot : kKnots)
-    hinge.push_back(mean(begin, end, [&](int64_t t) { return std::max(std::log(std::max(std::fabs(s[t]), floor)) - log_scale, knot); }));
   for (int i = 0; i < kShares; ++i) {
-    const double above = ramp(1 - (hinge[i + 1] - hinge[i]) / (kKnots[i + 1] - kKnots[i]));
-    out.put(std::sqrt(kKnots[i] < 0.2 ? 1 - above : above));  // the root spreads small shares
+    const double low = kKnots[i], high = kKnots[i + 1];
+    const double below = mean(begin, end, [&](int64_t t) {
+      const double rho = std::log(std::max(std::fabs(s[t]), floor)) - log_scale;
+      return ramp((high - rho) / (high - low));
+    });
+    out.put(std::sqrt(low < kShareSplit ? below : std::max(1 - below, 0.0)));  // the root spreads small shares
   }
 }
 
@@ -101,7 +102,6 @@ double put_law(Output& out, const Numbers& s, int64_t begin, int64_t end, double
 
 void put_values(Output& out, Channel& c) {
   const int64_t n = c.n;
-  c.centre = mean(0, n, [&](int64_t t) { return c.y[t]; });
   c.spread = mean(0, n, [&](int64_t t) { return std::fabs(c.y[t] - c.centre); });
   c.floor = std::max<double>(kFloor * c.spread, kTiny);
   const double scale = std::max<double>(c.spread, kTiny);
@@ -169,7 +169,7 @@ void put_memories(Output& out, Channel& c) {
   put_memory(out, c.centred, 0, n, kCentredMemory);
 }
 
-// d(t) = y(t) - y(t-1) = b (x(t-1) - m) + e(t) with x = y - location; large jumps weigh little. Then the law and memory of e, and
+// d(t) = y(t) - y(t-1) = b (x(t-1) - m) + e(t) with x = y - mean; large jumps weigh little. Then the law and memory of e, and
 // where the trajectory goes after a jump.
 void put_innovations(Output& out, const Channel& c) {
   const int64_t n = c.n;
@@ -178,15 +178,15 @@ void put_innovations(Output& out, const Channel& c) {
   const double scale = std::exp(log_moments(d, 1, n, c.floor).mean);
   double W = 0, wx = 0, wd = 0, wxx = 0, wxd = 0, xx = 0, xd = 0;
   for (int64_t t = 1; t < n; ++t) {
-    const double x = c.y[t - 1] - c.unit.location, w = 1 / (1 + std::pow(d[t] / (4 * scale), 2));
-    W += w, wx += w * x, wd += w * d[t], wxx += w * x * x, wxd += w * x * d[t], xx += x * x, xd += x * d[t];
+    const double x = c.y[t - 1] - c.centre, full_x = c.y[t - 1] - c.unit.location, w = 1 / (1 + std::pow(d[t] / (4 * scale), 2));
+    W += w, wx += w * x, wd += w * d[t], wxx += w * x * x, wxd += w * x * d[t], xx += full_x * full_x, xd += full_x * d[t];
   }
   const double tiny = static_cast<double>(kTiny) * kTiny, m = wx / W;
   const double b = (wxd - m * wd) / (wxx - m * wx + 1e-6 * wxx + tiny), plain = xd / (xx + tiny);
-  for (int64_t t = 1; t < n; ++t) e[t] = d[t] - b * (c.y[t - 1] - c.unit.location - m);
+  for (int64_t t = 1; t < n; ++t) e[t] = d[t] - b * (c.y[t - 1] - c.centre - m);
   for (const double slope : {b, plain}) out.put(std::asinh(30 * slope)), out.put(std::asinh(300 * slope));
-  out.put(std::asinh(3 * m / c.unit.value));
-  const double g = put_law(out, e, 1, n, c.floor, c.unit.value);
+  out.put(std::asinh(3 * (m + c.centre - c.unit.location) / c.unit.value));
+  const double g = put_law(out, e, 1, n, std::max(c.floor, kOwnFloor * scale), c.unit.value);
   Numbers bent(n), clipped(n), jump(n);
   double jumps = 0.5;
   for (int64_t t = 1; t < n; ++t) {
@@ -208,6 +208,7 @@ void put_innovations(Output& out, const Channel& c) {
 
 // Differences between means of neighbouring blocks.
 void put_blocks(Output& out, const Channel& c) {
+  const double floor = std::max(c.floor, kOwnFloor * std::exp(log_moments(increments(c, 1), 1, c.n, c.floor).mean));
   for (const int k : kBlocks) {
     if (!block_fits(k, c.n)) {
       out.repeat(2);
@@ -217,7 +218,7 @@ void put_blocks(Output& out, const Channel& c) {
     for (size_t i = 0; i < block.size(); ++i)
       block[i] = mean(static_cast<int64_t>(i) * k, static_cast<int64_t>(i + 1) * k, [&](int64_t t) { return c.y[t]; });
     for (size_t i = 1; i < block.size(); ++i) step[i] = block[i] - block[i - 1];
-    const LogMoments m = log_moments(step, 1, static_cast<int64_t>(block.size()), c.floor);
+    const LogMoments m = log_moments(step, 1, static_cast<int64_t>(block.size()), floor);
     out.put(m.mean - std::log(c.unit.value));
     out.put(m.deviation);
   }
@@ -369,14 +370,35 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
       for (size_t i = 0; i < b.size(); ++i) r[t] -= b[i] * x[i];
     }
   };
-  const double floor = c.floor / c.unit.second;
   const Fit first = regress(begin, end, columns, inside, response, 0);
+  const double floor = std::max(c.floor / c.unit.second, kOwnFloor * std::sqrt(first.unexplained));
   set_residual(first.b);
   const double scale = kResidualWeight * std::exp(log_moments(r, begin, end, floor).mean);
   const Numbers r0 = r;
   const Fit fit = regress(begin, end, columns, [&](int64_t t) { return inside(t) / (1 + std::pow(r0[t] / scale, 2)); }, response, first.unexplained);
   set_residual(fit.b);
   for (const double b : fit.b) out.put(std::asinh(b));
+  // The dynamics near where this trajectory lives: linear about its own mean, in the second difference and in what is left of it.
+  const auto local_columns = [&](int64_t t) {
+    const auto local = [&](const Channel& channel) { return clamp((channel.y[t] - channel.centre) / channel.unit.value, kValueLimit); };
+    const double x = local(c);
+    Numbers all = {1, x, clamp(c.w[t], kVelocityLimit), x * clamp(c.w[t], kVelocityLimit)};
+    for (const Channel* other : others) {
+      all.push_back(local(*other));
+      all.push_back(clamp(other->w[t], kVelocityLimit));
+      all.push_back(x * local(*other));
+    }
+    return all;
+  };
+  const auto local_weight = [&](int64_t t) {
+    const double x = (c.y[t] - c.centre) / c.unit.value;
+    return ramp(2 * (kValueLimit - std::fabs(x))) * ramp(kVelocityLimit - std::fabs(c.w[t])) / (1 + std::pow(r[t] / scale, 2));
+  };
+  const Fit near_mean = regress(begin, end, local_columns, local_weight, response, first.unexplained);
+  const Fit left = regress(begin, end, local_columns, local_weight, [&](int64_t t) { return r[t]; }, first.unexplained);
+  for (const double b : near_mean.b) out.put(std::asinh(b));
+  for (int64_t t = begin; t < end; ++t)
+    for (size_t i = 0; i < left.b.size(); ++i) r[t] -= left.b[i] * local_columns(t)[i];
   const double g = put_law(out, r, begin, end, floor, 1);
   Numbers ru(n), u(n);
   for (int64_t t = begin; t < end; ++t) {
@@ -463,6 +485,7 @@ std::vector<double> summary_reference(const SummaryOptions& options, const Summa
       c.a[t] = clamp((c.y[t + 1] - 2 * c.y[t] + c.y[t - 1]) / c.unit.second, 1e6);
     }
   }
+  for (Channel& c : channels) c.centre = mean(0, n, [&](int64_t t) { return c.y[t]; });
   Output out;
   for (int64_t i = 0; i < d; ++i) {
     std::vector<const Channel*> others;

@@ -5,26 +5,29 @@ namespace penn {
 
 using lanes::abs, lanes::load, lanes::log2_positive, lanes::splat;
 
+void measure_centre(const LaneWorkspace& work, ChannelLanes& c) {
+  D total;
+  sum_rows<1>(0, work.n, &total, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) { sum[0] += c.y[t]; });
+  c.centre = (total / D(static_cast<double>(work.n))).narrow();
+}
+
 void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
   const int64_t n = work.n;
   const D count(static_cast<double>(n));
-  D sum_y, total[4];
+  const F centre = c.centre;
+  D total[4];
   F lowest = c.y[0], highest = c.y[0];
-  sum_rows<1>(0, n, &sum_y, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
-    sum[0] += c.y[t];
-    lowest = smaller(lowest, c.y[t]);
-    highest = larger(highest, c.y[t]);
-  });
-  const F centre = (sum_y / count).narrow();
   sum_rows<4>(0, n, total, [&](int64_t t, F(&sum)[4]) __attribute__((always_inline)) {
     const F u = clamp(c.u(t), 4.0f), u2 = u * u, u4 = u2 * u2;
+    lowest = smaller(lowest, c.y[t]);
+    highest = larger(highest, c.y[t]);
     sum[0] += abs(c.y[t] - centre);
     sum[1] += u2;
     sum[2] += u4;
     sum[3] += u2 * u4;
   });
-  const F spread = (total[0] / count).narrow(), scale = larger(spread, splat(kTiny)), inverse = 1.0f / scale;
-  c.floor = larger(spread * kFloor, splat(kTiny));
+  const F scale = c.spread = larger((total[0] / count).narrow(), splat(kTiny)), inverse = 1.0f / scale;
+  c.floor = larger(scale * kFloor, splat(kTiny));
   D odd;
   sum_rows<1>(0, n, &odd, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
     const F x = clamp((c.y[t] - centre) * inverse, 6.0f);
@@ -172,7 +175,7 @@ void put_blocks(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c) {
     for (int64_t i = 0; i < m; ++i) block.set(i, block[2 * i] + block[2 * i + 1]);
     D total[2];
     sum_rows<2>(1, m, total, [&](int64_t i, F(&sum)[2]) __attribute__((always_inline)) {
-      const F l = log2_positive(larger(abs(block[i] - block[i - 1]) * (1.0f / static_cast<float>(k)), c.floor));
+      const F l = log2_positive(larger(abs(block[i] - block[i - 1]) * (1.0f / static_cast<float>(k)), c.own_floor()));
       sum[0] += l;
       sum[1] += l * l;
     });

@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(layers_test, includes_go_only_downwards) {
-  const char* const order[] = {"base", "system", "noise", "density", "simulate", "dataset", "network", "model", "train", "infer", "diagnose", "report", "cli"};
+  const char* const order[] = {"base", "system", "noise", "density", "simulate", "dataset", "summary", "network", "model", "train", "infer", "diagnose", "report", "cli"};
   std::map<std::string, int> layer;
   for (const char* folder : order) layer.emplace(folder, static_cast<int>(layer.size()));
   const std::regex include("^\\s*#\\s*include\\s*\"penn/(\\w+)/");

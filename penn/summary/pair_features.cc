@@ -1,0 +1,54 @@
+// How two channels follow each other, and their second differences given both values. Definitions: summary_reference.cc.
+#include "penn/summary/lane_series.h"
+
+namespace penn {
+namespace {
+
+template <size_t N>
+void put_cross(FeatureLanes& out, const LaneSeries& a, const LaneSeries& b, int64_t begin, int64_t end, const std::array<int, N>& lags) {
+  constexpr int kCount = static_cast<int>(N), kZero = 0;
+  D a_follows[N], b_follows[N], square[2];
+  lagged_sums(a, b, begin, end, lags.data(), kCount, a_follows);
+  lagged_sums(b, a, begin, end, lags.data(), kCount, b_follows);
+  lagged_sums(a, a, begin, end, &kZero, 1, &square[0]);
+  lagged_sums(b, b, begin, end, &kZero, 1, &square[1]);
+  const double m = static_cast<double>(end - begin);
+  const F scale = lanes::sqrt((square[0] / D(m)).narrow()) * lanes::sqrt((square[1] / D(m)).narrow()) + 1e-30f;
+  for (int i = 0; i < kCount; ++i) {
+    if (!lag_fits(lags[i], end - begin)) {
+      out.repeat(2);
+      continue;
+    }
+    const D terms(m - lags[i]);
+    out.put((a_follows[i] / terms).narrow() / scale);
+    if (lags[i] > 0) out.put((b_follows[i] / terms).narrow() / scale);
+  }
+}
+
+}  // namespace
+
+void put_pair(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& a, const ChannelLanes& b, int grid) {
+  const int64_t n = work.n;
+  put_cross(out, a.centred, b.centred, 0, n, kCrossValueLags);
+  put_cross(out, a.increment, b.increment, 1, n, kCrossIncrementLags);
+  put_cross(out, a.residual, b.residual, 1, n - 1, kCrossResidualLags);
+
+  LaneSeries &first = work.scratch[0], &second = work.scratch[1], &a_second = work.scratch[2], &b_second = work.scratch[3];
+  for (int64_t t = 1; t < n - 1; ++t) {
+    first.set(t, bin_position(a.u(t), grid, kGridReach));
+    second.set(t, bin_position(b.u(t), grid, kGridReach));
+    a_second.set(t, a.a(t));
+    b_second.set(t, b.a(t));
+  }
+  D cells[kMaxBins * kMaxBins * 3];
+  const LaneSeries* const response[] = {&a_second, &b_second};
+  grid_sums<2>(first, second, response, 1, n - 1, grid, cells);
+  for (int i = 0; i < grid * grid; ++i) {
+    const D W = cells[3 * i] + D(kBinPrior);
+    out.put(log_positive((W / D(static_cast<double>(n - 2))).narrow()));
+    out.put(cells[3 * i + 1] / W);
+    out.put(cells[3 * i + 2] / W);
+  }
+}
+
+}  // namespace penn

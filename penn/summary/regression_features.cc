@@ -1,0 +1,284 @@
+// Regressions of the first and second difference on monomials, and the residual of the second: law, memory, roughness.
+// Definitions: summary_reference.cc. Columns are weighted by the root of the weight, the response is the last of them.
+#include "penn/summary/lane_series.h"
+
+namespace penn {
+
+using lanes::abs, lanes::load, lanes::splat, lanes::store;
+
+namespace {
+
+constexpr int kMaxColumns = kSecondOwn + 3 * kMaxOthers + 1;
+constexpr int kRegressionChunk = 32;
+static_assert((kSecondOwn + 1) % 3 == 0 && (kFirstOwn + 1) % 3 == 0 && (kLocalOwn + 2) % 3 == 0);
+
+using Columns = float[kMaxColumns][kRegressionChunk * kRow];
+
+// Products of columns i..i+2 with j..j+2, for `count` rows.
+void tile_sums(const Columns& x, int i, int j, int count, D (&G)[kMaxColumns][kMaxColumns]) {
+  F sum[3][3] = {};
+  for (int t = 0; t < count; ++t) {
+    const F left[3] = {load(x[i] + t * kRow), load(x[i + 1] + t * kRow), load(x[i + 2] + t * kRow)};
+#pragma GCC unroll 3
+    for (int s = 0; s < 3; ++s) {
+      const F right = load(x[j + s] + t * kRow);
+#pragma GCC unroll 3
+      for (int r = 0; r < 3; ++r) sum[r][s] += left[r] * right;
+    }
+  }
+  for (int r = 0; r < 3; ++r)
+    for (int s = 0; s < 3; ++s) G[i + r][j + s] += D(sum[r][s]);
+}
+
+struct Fit {
+  int size;                 // K
+  F b[kMaxColumns];         // coefficients
+  D unexplained;            // weighted mean square of the response less what the fit explains
+};
+
+using Gram = D[kMaxColumns][kMaxColumns];
+
+// (G + ridge) b = g with G (K, K) in the upper triangle and g = G[.][response], all divided by count; b by L D L^T.
+// noise: see regress() in summary_reference.cc; null means the response's own mean square.
+Fit solve(const Gram& G, int K, int response, double count, const D* noise) {
+  const D weight = G[0][0] + D(1e-6), square = G[response][response];
+  const D penalty = (noise ? *noise : square / weight) * D(1 / (double{kCoefficientPrior} * kCoefficientPrior * count)) + D(1e-30);
+  D L[kMaxColumns][kMaxColumns], rest[kMaxColumns], b[kMaxColumns];
+  for (int i = 0; i < K; ++i) {
+    for (int j = i; j < K; ++j) L[i][j] = G[i][j];
+    L[i][i] += D(kRidge) * G[i][i] + penalty;
+    rest[i] = G[i][response];
+  }
+  for (int i = 0; i < K; ++i) {
+    const D inverse = D(1) / L[i][i];
+    for (int r = i + 1; r < K; ++r) {
+      const D factor = L[i][r] * inverse;
+      for (int s = r; s < K; ++s) L[r][s] -= factor * L[i][s];
+      rest[r] -= factor * rest[i];
+    }
+  }
+  Fit fit;
+  fit.size = K;
+  fit.unexplained = square;
+  for (int i = K; i-- > 0;) {
+    for (int s = i + 1; s < K; ++s) rest[i] -= L[i][s] * b[s];
+    b[i] = rest[i] / L[i][i];
+    fit.b[i] = b[i].narrow();
+    fit.unexplained -= b[i] * G[i][response];
+  }
+  fit.unexplained = larger(fit.unexplained, D(1e-5) * square) / weight;
+  return fit;
+}
+
+// Mean products of columns, upper triangle; fill(t, x) writes the weighted columns of sample t. Their number is a multiple of 3.
+template <class Fill>
+void fill_gram(int64_t begin, int64_t end, int columns, Gram& G, Fill fill) {
+  alignas(64) Columns x;
+  for (int64_t chunk = begin; chunk < end; chunk += kRegressionChunk) {
+    const int count = static_cast<int>(std::min<int64_t>(kRegressionChunk, end - chunk));
+    for (int i = 0; i < count; ++i) {
+      F row[kMaxColumns];
+      fill(chunk + i, row);
+      for (int k = 0; k < columns; ++k) store(x[k] + i * kRow, row[k]);
+    }
+    for (int i = 0; i < columns; i += 3)
+      for (int j = i; j < columns; j += 3) tile_sums(x, i, j, count, G);
+  }
+  const D per_count(1 / static_cast<double>(end - begin));
+  for (int i = 0; i < columns; ++i)
+    for (int j = i; j < columns; ++j) G[i][j] = G[i][j] * per_count;
+}
+
+// The fit of the last of K + 1 columns by the others.
+template <class Fill>
+Fit regress(int64_t begin, int64_t end, int K, const D* noise, Fill fill) {
+  Gram G;
+  fill_gram(begin, end, K + 1, G, fill);
+  return solve(G, K, K, static_cast<double>(end - begin), noise);
+}
+
+// Columns of the other channels, three each.
+struct Others {
+  const ChannelLanes* channel[kMaxOthers];
+  int count;
+  Others(const LaneWorkspace& work, int c) : count(others_of(static_cast<int64_t>(work.channels.size()))) {
+    for (int j = 0; j < count; ++j) channel[j] = &work.channels[other_channel(c, j, static_cast<int64_t>(work.channels.size()))];
+  }
+  void fill(int64_t t, F scale, bool velocity, F* x) const {
+    for (int j = 0; j < count; ++j, x += 3) {
+      const F u = clamp(channel[j]->u(t), kValueLimit), su = scale * u;
+      x[0] = su;
+      x[1] = velocity ? scale * clamp(channel[j]->w(t), kVelocityLimit) : su * u;
+      x[2] = su * u * u;
+    }
+  }
+};
+
+F inside(F u) { return ramp((kValueLimit - abs(u)) * 2.0f); }
+
+// The regression about the trajectory's mean: its coefficients are told, and what it explains of r is taken from r.
+void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others& others, int64_t n, F per_scale, const D& noise, LaneSeries& r) {
+  const int K = kLocalOwn + 3 * others.count;
+  const auto columns = [&](int64_t t, F local, F scale, F* x) __attribute__((always_inline)) {
+    const F own = clamp(local, kValueLimit), w = clamp(c.w(t), kVelocityLimit) * scale;
+    x[0] = scale;
+    x[1] = own * scale;
+    x[2] = w;
+    x[3] = own * w;
+    for (int j = 0; j < others.count; ++j) {
+      const ChannelLanes& other = *others.channel[j];
+      const F theirs = clamp(other.local(t), kValueLimit) * scale;
+      x[kLocalOwn + 3 * j] = theirs;
+      x[kLocalOwn + 3 * j + 1] = clamp(other.w(t), kVelocityLimit) * scale;
+      x[kLocalOwn + 3 * j + 2] = own * theirs;
+    }
+  };
+  Gram G;
+  fill_gram(1, n - 1, K + 2, G, [&](int64_t t, F* x) __attribute__((always_inline)) {
+    const F local = c.local(t), s = r[t] * per_scale;
+    const F scale = lanes::sqrt(inside(local) * ramp(kVelocityLimit - abs(c.w(t))) / (s * s + 1.0f));
+    columns(t, local, scale, x);
+    x[K] = scale * c.a(t);
+    x[K + 1] = scale * r[t];
+  });
+  const Fit near_mean = solve(G, K, K, static_cast<double>(n - 2), &noise), left = solve(G, K, K + 1, static_cast<double>(n - 2), &noise);
+  for (int i = 0; i < K; ++i) out.put(asinh(near_mean.b[i]));
+  for (int64_t t = 1; t < n - 1; ++t) {
+    F x[kMaxColumns], rest = r[t];
+    columns(t, c.local(t), splat(1.0f), x);
+    for (int i = 0; i < K; ++i) rest -= left.b[i] * x[i];
+    r.set(t, rest);
+  }
+}
+
+// Own monomials of the second regression, times scale.
+inline __attribute__((always_inline)) void second_columns(F u, F w, F scale, F* x) {
+  const F su = scale * u, u2 = u * u, sw = scale * w;
+  x[0] = scale;
+  x[1] = su;
+  x[2] = su * u;
+  x[3] = su * u2;
+  x[4] = sw;
+  x[5] = sw * u;
+  x[6] = sw * u2;
+  x[7] = sw * u2 * u2;
+}
+
+// r = a - fit, t = 1 .. n-2.
+void set_residual(const ChannelLanes& c, const Others& others, const Fit& fit, int64_t n, LaneSeries& r) {
+  for (int64_t t = 1; t < n - 1; ++t) {
+    F x[kMaxColumns];
+    const F one = splat(1.0f);
+    second_columns(clamp(c.u(t), kValueLimit), clamp(c.w(t), kVelocityLimit), one, x);
+    others.fill(t, one, true, x + kSecondOwn);
+    F rest = c.a(t);
+    for (int i = 0; i < fit.size; ++i) rest -= fit.b[i] * x[i];
+    r.set(t, rest);
+  }
+}
+
+F geometric_mean(const LaneSeries& s, int64_t begin, int64_t end, F floor) {
+  D total;
+  sum_rows<1>(begin, end, &total, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) { sum[0] += lanes::log2_positive(larger(abs(s[t]), floor)); });
+  return lanes::exp2_saturating((total / D(static_cast<double>(end - begin))).narrow());
+}
+
+// Roughness of the clipped residual r: q = (r(t) - r(t-1))^2 / square regressed on 1 and u^2, and its mean near and far from u = 0.
+void put_roughness(FeatureLanes& out, const ChannelLanes& c, const LaneSeries& r, D square, int64_t n) {
+  D total[6];
+  const F per_square = (D(1) / square).narrow();
+  sum_rows<6>(2, n - 1, total, [&](int64_t t, F(&sum)[6]) __attribute__((always_inline)) {
+    const F u = clamp(c.u(t), kValueLimit), xx = u * u, step = r[t] - r[t - 1], q = step * step * per_square;
+    const F near = 1.0f / (xx + 0.1f), near_q = q * near * near;
+    sum[0] += xx;
+    sum[1] += xx * xx;
+    sum[2] += q;
+    sum[3] += q * xx;
+    sum[4] += near_q;
+    sum[5] += near_q * xx;
+  });
+  for (D& sum : total) sum = sum / D(static_cast<double>(n - 3));
+  const D &x2 = total[0], &x4 = total[1], &q = total[2], &qx = total[3];
+  const D b1 = (qx - x2 * q) / (x4 - x2 * x2 + D(1e-3) * x4 + D(1e-30)), b0 = q - b1 * x2;
+  out.put(log_positive(square.narrow()) * 0.5f);
+  for (const D& s : {q, qx}) out.put(log_positive(s.narrow() + 1e-12f));
+  for (const D& b : {b0, b1}) out.put(asinh(b.narrow() * 10.0f));
+  for (const D& b : {b0, b1}) out.put(log_positive(larger(b.narrow(), splat(1e-5f))));
+  for (int i = 4; i < 6; ++i) out.put(log_positive(total[i].narrow() + 1e-12f));
+}
+
+}  // namespace
+
+void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int channel) {
+  const ChannelLanes& c = work.channels[channel];
+  const Others others(work, channel);
+  const F per_jump = 0.25f / c.increment_scale;
+  const int K = kFirstOwn + 3 * others.count;
+  const Fit fit = regress(0, work.n - 1, K, nullptr, [&](int64_t t, F* x) __attribute__((always_inline)) {
+    const F full_u = c.u(t), u = clamp(full_u, kValueLimit), d = c.y[t + 1] - c.y[t], s = d * per_jump;
+    const F scale = lanes::sqrt(inside(full_u) / (s * s + 1.0f)), su = scale * u, u2 = u * u;
+    x[0] = scale;
+    x[1] = su;
+    x[2] = su * u;
+    x[3] = su * u2;
+    x[4] = su * u2 * u2;
+    others.fill(t, scale, false, x + kFirstOwn);
+    x[K] = scale * clamp(d * (1 / c.velocity), 1e6f);
+  });
+  for (int i = 0; i < K; ++i) out.put(asinh(fit.b[i] * 3.0f));
+  out.put(log_positive(fit.unexplained.narrow()));
+}
+
+void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) {
+  ChannelLanes& c = work.channels[channel];
+  const Others others(work, channel);
+  const int64_t n = work.n;
+  const int K = kSecondOwn + 3 * others.count;
+  LaneSeries& r = c.residual;
+  const auto fill = [&](int64_t t, F more_weight, F* x) __attribute__((always_inline)) {
+    const F u = c.u(t), w = c.w(t), scale = lanes::sqrt(inside(u) * ramp(kVelocityLimit - abs(w)) * more_weight);
+    second_columns(clamp(u, kValueLimit), clamp(w, kVelocityLimit), scale, x);
+    others.fill(t, scale, true, x + kSecondOwn);
+    x[K] = scale * c.a(t);
+  };
+  const D no_noise;
+  const Fit first = regress(1, n - 1, K, &no_noise, [&](int64_t t, F* x) __attribute__((always_inline)) { fill(t, splat(1.0f), x); });
+  const F floor = larger(c.floor * (1 / c.second), lanes::sqrt(first.unexplained.narrow()) * kOwnFloor);
+  set_residual(c, others, first, n, r);
+  const F per_scale = (1 / kResidualWeight) / geometric_mean(r, 1, n - 1, floor);
+  const Fit fit = regress(1, n - 1, K, &first.unexplained, [&](int64_t t, F* x) __attribute__((always_inline)) {
+    const F s = r[t] * per_scale;
+    fill(t, 1.0f / (s * s + 1.0f), x);
+  });
+  set_residual(c, others, fit, n, r);
+  for (int i = 0; i < K; ++i) out.put(asinh(fit.b[i]));
+  put_local_regression(out, c, others, n, per_scale, first.unexplained, r);
+
+  const LogLaw law = put_law(out, r, work.logs[0], 1, n - 1, floor, 1.0f);
+  LaneSeries& ru = work.scratch[0];
+  const F limit = law.scale * kResidualClip;
+  r.set(0, F{}), ru.set(0, F{});
+  for (int64_t t = 1; t < n - 1; ++t) {
+    const F clipped = smaller(larger(r[t], -limit), limit);
+    r.set(t, clipped);
+    ru.set(t, clipped * clamp(c.u(t), kValueLimit));
+  }
+  constexpr int kCount = kResidualMemory.size(), kZero = 0;
+  D square, plain[kCount], weighted[kCount];
+  lagged_sums(r, r, 1, n - 1, &kZero, 1, &square);
+  lagged_sums(r, r, 1, n - 1, kResidualMemory.data(), kCount, plain);
+  lagged_sums(ru, ru, 1, n - 1, kResidualMemory.data(), kCount, weighted);
+  square = square / D(static_cast<double>(n - 2)) + D(1e-36);
+  for (int i = 0; i < kCount; ++i) {
+    if (!lag_fits(kResidualMemory[i], n - 2)) {
+      out.repeat(2);
+      continue;
+    }
+    const D scale = D(static_cast<double>(n - 2 - kResidualMemory[i])) * square;
+    out.put(plain[i] / scale);
+    out.put(weighted[i] / scale);
+  }
+  put_roughness(out, c, r, square, n);
+}
+
+}  // namespace penn

@@ -1,0 +1,95 @@
+// See summary.h. Trajectories are turned into lanes, kRow at a time; the blocks do the rest.
+#include "penn/summary/summary.h"
+
+#include <fmt/format.h>
+
+#include <cassert>
+
+#include "penn/base/denormals.h"
+#include "penn/base/error.h"
+#include "penn/base/parallel.h"
+#include "penn/summary/lane_series.h"
+
+namespace penn {
+namespace {
+
+void check(const SummaryOptions& options, const SummaryScaling& scaling) {
+  const size_t d = options.channels.size();
+  const auto fail = [](const std::string& message) { throw ModelError("summary: " + message); };
+  if (d < 1 || d > kMaxChannels) fail(fmt::format("{} channels; 1 to {} are possible", d, kMaxChannels));
+  if (scaling.channels.size() != d) fail(fmt::format("{} channels but scales of {}", d, scaling.channels.size()));
+  if (options.lags.size() < 2 || options.lags[0] != 0 || options.lags[1] != 1) fail("lags must begin with 0, 1");
+  for (size_t i = 1; i < options.lags.size(); ++i)
+    if (options.lags[i] <= options.lags[i - 1]) fail("lags must ascend");
+  if (options.lags.back() > kMaxLag) fail(fmt::format("lag {} is too long; {} is the longest", options.lags.back(), kMaxLag));
+  for (const int bins : {options.bins, options.grid, options.pair_grid})
+    if (bins < 2 || bins > kMaxBins) fail(fmt::format("{} bins; 2 to {} are possible", bins, kMaxBins));
+  for (const ChannelScale& scale : scaling.channels) {
+    for (const double unit : {scale.value, scale.velocity, scale.second, scale.third})
+      if (!(unit >= 1e-36 && unit <= 1e36)) fail(fmt::format("a scale of {}; it must be positive", unit));
+    if (!std::isfinite(scale.location)) fail("a location that is not finite");
+  }
+}
+
+// y of kRow trajectories; where there are fewer, the last is repeated.
+void load_lanes(const float* z, int64_t count, int64_t n, const SummaryScaling& scaling, LaneWorkspace& work) {
+  const int64_t d = static_cast<int64_t>(work.channels.size());
+  for (int64_t i = 0; i < d; ++i) {
+    ChannelLanes& c = work.channels[i];
+    const ChannelUnits unit = units_of(scaling.channels[i]);
+    c.location = static_cast<float>(unit.location);
+    c.value = static_cast<float>(unit.value);
+    c.velocity = static_cast<float>(unit.velocity);
+    c.second = static_cast<float>(unit.second);
+    c.third = static_cast<float>(unit.third);
+    const float power = static_cast<float>(unit.power);
+    const float* from[kRow];
+    for (int64_t lane = 0; lane < kRow; ++lane) from[lane] = z + std::min(lane, count - 1) * n * d + i;
+    for (int64_t t = 0; t < n; ++t) {
+      alignas(64) float row[kRow];
+      for (int lane = 0; lane < kRow; ++lane) row[lane] = from[lane][t * d];
+      c.y.set(t, clamp(lanes::load(row) * power, kClip));
+    }
+  }
+}
+
+}  // namespace
+
+Summary::Summary(SummaryOptions options, SummaryScaling scaling) : options_(std::move(options)), scaling_(std::move(scaling)) {
+  check(options_, scaling_);
+  names_ = summary_names(options_);
+}
+
+void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int threads) const {
+  if (n < kSummaryMinLength) throw DataError(fmt::format("a trajectory of {} samples is too short", n), "at least 8 are needed");
+  const int64_t d = channels(), F_count = size();
+  if (threads < 1) threads = processor_count();
+  std::vector<LaneWorkspace> workspaces(threads);
+  parallel_for((B + kRow - 1) / kRow, threads, [&](int64_t group, int thread) {
+    const FlushDenormals flush;
+    LaneWorkspace& work = workspaces[thread];
+    work.resize(n, d, F_count);
+    const int64_t first = group * kRow, count = std::min<int64_t>(kRow, B - first);
+    load_lanes(z + first * n * d, count, n, scaling_, work);
+    for (ChannelLanes& c : work.channels) measure_centre(work, c);
+    FeatureLanes features(work.features.data());
+    for (int i = 0; i < d; ++i) {
+      ChannelLanes& c = work.channels[i];
+      put_values(features, work, c);
+      put_lags(features, work, c, options_.lags);
+      put_memories(features, work, c);
+      put_innovations(features, work, c);
+      put_blocks(features, work, c);
+      put_dynamics(features, work, c, options_);
+      put_first_regression(features, work, i);
+      put_second_regression(features, work, i);
+    }
+    for (int i = 0; i < d; ++i)
+      for (int j = i + 1; j < d; ++j) put_pair(features, work, work.channels[i], work.channels[j], options_.pair_grid);
+    assert(features.count() == F_count);
+    for (int64_t lane = 0; lane < count; ++lane)
+      for (int64_t f = 0; f < F_count; ++f) out[(first + lane) * F_count + f] = work.features[f * kRow + lane];
+  });
+}
+
+}  // namespace penn

@@ -17,7 +17,7 @@
 #include "penn/network/lane_convolution.h"
 #include "penn/network/lstm_shape.h"
 #include "penn/network/mixture_head.h"
-#include "penn/network/parallel.h"
+#include "penn/network/thread_pool.h"
 #include "penn/network/penn_network.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "penn/network/lane.h"
-#include "penn/network/parallel.h"
+#include "penn/network/thread_pool.h"
 
 namespace penn {
 namespace {
@@ -110,7 +110,7 @@ double measure_peak_gflops() {
   std::vector<double> best;
   for (int trial = 0; trial < 5; ++trial) {
     const auto start = std::chrono::steady_clock::now();
-    parallel_for(threads, 1, [&](int64_t begin, int64_t end) {
+    pool_for(threads, 1, [&](int64_t begin, int64_t end) {
       for (int64_t k = begin; k < end; ++k) {
         std::array<Vec, kSums> sum;
         for (int i = 0; i < kSums; ++i) sum[i] = broadcast(0.1f * i);  // different, or the compiler keeps only one

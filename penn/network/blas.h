@@ -21,7 +21,7 @@ std::string blas_core();
 // One line: library, code path, threads, instruction set. For `penn info`.
 std::string blas_report();
 // Threads of our kernels and of the dense layers. LibTorch's own OpenMP threads are switched off: on two cores they and
-// OpenBLAS's wait for each other in busy loops (parallel.h has the figures), and what they would do is small.
+// OpenBLAS's wait for each other in busy loops (thread_pool.h has the figures), and what they would do is small.
 void set_network_threads(int threads);
 
 // Median speed of float32 products (256, n) x (n, n) as LibTorch's dense layers run them.

@@ -5,7 +5,7 @@
 #include "penn/base/error.h"
 #include "penn/network/aligned_buffer.h"
 #include "penn/network/lane_convolution.h"
-#include "penn/network/parallel.h"
+#include "penn/network/thread_pool.h"
 #include "penn/network/robust_input.h"
 
 namespace penn {
@@ -41,7 +41,7 @@ class ConvolutionMeans : public torch::autograd::Function<ConvolutionMeans> {
     torch::Tensor mean = torch::empty({shape.batch, shape.outputs()});
     float* out = mean.data_ptr<float>();
     const float* in = x.data_ptr<float>();
-    parallel_for(kernel.tiles(), 1, [&](int64_t begin, int64_t end) {
+    pool_for(kernel.tiles(), 1, [&](int64_t begin, int64_t end) {
       AlignedBuffer own;
       if (!saved) own.resize(part);
       for (int64_t tile = begin; tile < end; ++tile)
@@ -65,7 +65,7 @@ class ConvolutionMeans : public torch::autograd::Function<ConvolutionMeans> {
     const torch::Tensor gradient = torch::empty({kernel.tiles(), gradient_part});
     const float *from = dmean.data_ptr<float>(), *saved = holder->saved.data_ptr<float>();
     float* to = gradient.data_ptr<float>();
-    parallel_for(kernel.tiles(), 1, [&](int64_t begin, int64_t end) {
+    pool_for(kernel.tiles(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t tile = begin; tile < end; ++tile)
         kernel.backward(static_cast<int>(tile), from, saved + tile * part, to + tile * gradient_part);
     });

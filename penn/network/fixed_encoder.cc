@@ -1,6 +1,6 @@
 #include "penn/network/fixed_encoder.h"
 
-#include "penn/network/parallel.h"
+#include <cmath>
 
 namespace penn {
 
@@ -11,18 +11,11 @@ FixedEncoder::FixedEncoder(int features) : features_(features) {
 
 torch::Tensor FixedEncoder::features(const torch::Tensor& z) const {
   const torch::Tensor data = z.detach().to(torch::kCPU, torch::kFloat32).contiguous();
-  const int64_t B = data.size(0), n = data.size(1), d = data.size(2);
-  torch::Tensor out = torch::zeros({B, features_});
-  const float* from = data.data_ptr<float>();
-  float* to = out.data_ptr<float>();
-  parallel_for(B, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t b = begin; b < end; ++b) {
-      float* row = to + b * features_;
-      compute(from + b * n * d, static_cast<int>(n), static_cast<int>(d), row);
-      for (int k = 0; k < features_; ++k)
-        if (!std::isfinite(row[k])) row[k] = 0.0f;
-    }
-  });
+  torch::Tensor out = torch::zeros({data.size(0), features_});
+  compute(data.data_ptr<float>(), data.size(0), data.size(1), data.size(2), out.data_ptr<float>());
+  float* values = out.data_ptr<float>();
+  for (int64_t i = 0; i < out.numel(); ++i)
+    if (!std::isfinite(values[i])) values[i] = 0.0f;
   return out.to(z.device());
 }
 

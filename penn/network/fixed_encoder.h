@@ -1,6 +1,5 @@
 // The base of encoders without weights: features computed from plain arrays, outside autograd, standardised with
-// constants measured once and clipped. A derived class says how many features there are and computes them for one
-// trajectory.
+// constants measured once and clipped. A derived class says how many features there are and computes them.
 #pragma once
 
 #include "penn/network/encoder.h"
@@ -12,8 +11,8 @@ class FixedEncoder : public Encoder {
   // features: how many numbers compute() writes for one trajectory.
   explicit FixedEncoder(int features);
   int output_size() const override { return features_; }
-  // z (n, d) contiguous -> out (features). Called from several threads at once. Numbers that are not finite become 0.
-  virtual void compute(const float* z, int n, int d, float* out) const = 0;
+  // z (B, n, d) contiguous -> out (B, features). Numbers that are not finite become 0.
+  virtual void compute(const float* z, int64_t B, int64_t n, int64_t d, float* out) const = 0;
 
   torch::Tensor forward(const torch::Tensor& z) override { return standardise(features(z)); }
   void calibrate(const torch::Tensor& z) override;

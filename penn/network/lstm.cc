@@ -9,7 +9,7 @@
 #include "penn/network/aligned_buffer.h"
 #include "penn/network/lane_lstm.h"
 #include "penn/network/onednn_lstm.h"
-#include "penn/network/parallel.h"
+#include "penn/network/thread_pool.h"
 #include "penn/network/robust_input.h"
 
 namespace penn {
@@ -29,7 +29,7 @@ class LanePass : public LstmPass {
     kernel_ = std::make_unique<LaneLstm>(shape_, weights, memory);
     const std::size_t part = kernel_->saved_floats_per_tile();
     saved_.resize(kernel_->tiles() * part);
-    parallel_for(kernel_->tiles(), 1, [&](int64_t begin, int64_t end) {
+    pool_for(kernel_->tiles(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t tile = begin; tile < end; ++tile) kernel_->forward(tile, x, mean, saved_.data() + tile * part);
     });
   }
@@ -37,7 +37,7 @@ class LanePass : public LstmPass {
   void backward(const float* x, const float* dmean, const std::vector<LstmGradients>& gradients, float* dx) override {
     const std::size_t part = kernel_->saved_floats_per_tile(), gradient_part = kernel_->gradient_floats_per_tile();
     AlignedBuffer gradient(kernel_->tiles() * gradient_part);
-    parallel_for(kernel_->tiles(), 1, [&](int64_t begin, int64_t end) {
+    pool_for(kernel_->tiles(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t tile = begin; tile < end; ++tile)
         kernel_->backward(tile, x, dmean, saved_.data() + tile * part, gradient.data() + tile * gradient_part, dx);
     });

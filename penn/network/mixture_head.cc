@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "penn/network/mixture_kernel.h"
-#include "penn/network/parallel.h"
+#include "penn/network/thread_pool.h"
 
 namespace penn {
 namespace {
@@ -20,7 +20,7 @@ class LogDensity : public torch::autograd::Function<LogDensity> {
     torch::Tensor gradient;
     if (training) gradient = torch::empty_like(y);
     AT_DISPATCH_FLOATING_TYPES(y.scalar_type(), "mixture_log_density", [&] {
-      parallel_for(B, 16, [&](int64_t begin, int64_t end) {
+      pool_for(B, 16, [&](int64_t begin, int64_t end) {
         mixture_rows<scalar_t>(shape, begin, end, y.data_ptr<scalar_t>(), theta.data_ptr<scalar_t>(),
                                log_q.data_ptr<scalar_t>(), bad.data_ptr<uint8_t>(),
                                training ? gradient.data_ptr<scalar_t>() : nullptr);

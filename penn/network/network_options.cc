@@ -101,7 +101,7 @@ NetworkOptions fast_network(int inputs, int parameters) {
   NetworkOptions o;
   o.inputs = inputs;
   o.mixture.parameters = parameters;
-  o.encoders = {"convolution"};
+  o.encoders = {"statistics"};
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   return o;

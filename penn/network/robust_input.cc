@@ -2,7 +2,7 @@
 
 #include "penn/network/aligned_buffer.h"
 #include "penn/network/lane.h"
-#include "penn/network/parallel.h"
+#include "penn/network/thread_pool.h"
 
 namespace penn {
 namespace {
@@ -66,7 +66,7 @@ torch::Tensor RobustInput::forward(const torch::Tensor& z) const {
   torch::Tensor out = torch::empty({B, n, C});
   const float *from = data.data_ptr<float>(), *centre = centre_.data_ptr<float>(), *unit = unit_.data_ptr<float>();
   float* to = out.data_ptr<float>();
-  parallel_for(B, 8, [&](int64_t begin, int64_t end) {
+  pool_for(B, 8, [&](int64_t begin, int64_t end) {
     AlignedBuffer column(n + kVector);  // room after the end, so that whole vectors can be taken
     for (int64_t b = begin; b < end; ++b)
       for (int64_t j = 0; j < d; ++j)

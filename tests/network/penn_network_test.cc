@@ -15,10 +15,12 @@ namespace {
 class MeanAndEnd : public FixedEncoder {
  public:
   MeanAndEnd() : FixedEncoder(3) {}
-  void compute(const float* z, int n, int d, float* out) const override {
-    for (int t = 0; t < n; ++t) out[0] += z[t * d] / static_cast<float>(n);
-    out[1] = z[(n - 1) * d];
-    out[2] = std::numeric_limits<float>::quiet_NaN();
+  void compute(const float* z, int64_t B, int64_t n, int64_t d, float* out) const override {
+    for (int64_t b = 0; b < B; ++b, z += n * d, out += 3) {
+      for (int64_t t = 0; t < n; ++t) out[0] += z[t * d] / static_cast<float>(n);
+      out[1] = z[(n - 1) * d];
+      out[2] = std::numeric_limits<float>::quiet_NaN();
+    }
   }
   nlohmann::json settings() const override { return nlohmann::json::object(); }
 };

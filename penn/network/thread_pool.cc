@@ -1,4 +1,4 @@
-#include "penn/network/parallel.h"
+#include "penn/network/thread_pool.h"
 
 #include <algorithm>
 #include <atomic>
@@ -111,7 +111,7 @@ int pool_threads() {
   return wanted_threads();
 }
 
-void parallel_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& work) {
+void pool_for(std::int64_t count, std::int64_t grain, const std::function<void(std::int64_t, std::int64_t)>& work) {
   if (count <= 0) return;
   std::unique_lock lock(pool_mutex, std::defer_lock);
   if (inside || count <= grain || !lock.try_lock() || wanted_threads() == 1) {

@@ -4,6 +4,7 @@
 //       |                   ^~~
 #pragma once
 
+#include <cstdlib>
 #include <string>
 
 namespace penn {
@@ -37,6 +38,7 @@ std::string closest_name(const std::string& name, const Names& candidates) {
   std::string best;
   int best_distance = static_cast<int>(name.size()) / 3 + 2;  // short names must be nearly right
   for (const std::string& candidate : candidates) {
+    if (std::abs(static_cast<int>(candidate.size()) - static_cast<int>(name.size())) >= best_distance) continue;  // a name may be very long
     const int distance = edit_distance(name, candidate);
     if (distance < best_distance) best = candidate, best_distance = distance;
   }

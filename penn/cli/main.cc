@@ -45,7 +45,7 @@ int main(int argc, char** argv) {
   try {
     const int code = run();
     if (std::fflush(stdout) == 0) return code;
-    fmt::print(stderr, "error: cannot write to standard output: {}\n", std::strerror(errno));
+    if (errno != EPIPE) fmt::print(stderr, "error: cannot write to standard output: {}\n", std::strerror(errno));  // EPIPE: the reader has seen enough
     return 1;
   } catch (const penn::UsageError& error) {
     fmt::print(stderr, "error: {}\n", error.full_text());

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -160,8 +161,9 @@ std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program) {
   std::string complaint;
   if (fs::exists(library, ignored)) kernel = load(library, compiler, complaint);
   if (!kernel) {
-    // Several processes may compile the same system at once: each in files of its own, the finished one is renamed.
-    const std::string stem = (folder / fmt::format("{}.{}", name, getpid())).string();
+    // Several processes and threads may compile the same system at once: each in files of its own, the finished one is renamed.
+    static std::atomic<int> compilations{0};
+    const std::string stem = (folder / fmt::format("{}.{}.{}", name, getpid(), compilations++)).string();
     const fs::path text = stem + ".cc", object = stem + ".so", log = stem + ".log";
     std::ofstream(text) << source;
     const bool done = compile(compiler, text, object, log);

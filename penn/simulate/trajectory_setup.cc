@@ -30,7 +30,6 @@ void TrajectorySetup::draw(const RandomKey& key, Trajectory& out) const {
     if (i < M) out.theta[i] = static_cast<float>(value);
     else out.nuisance[i - M] = value;
   }
-  out.burn_in = burn_in(key);
   const Range sampling = system.simulation.sampling;
   out.sampling = sampling.low + key.uniform(kStartStream, kSampling) * (sampling.high - sampling.low);
 

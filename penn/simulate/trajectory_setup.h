@@ -12,7 +12,6 @@ namespace penn {
 struct Trajectory {
   std::vector<float> theta;             // parameters, as stored and as simulated
   std::vector<double> nuisance;
-  int64_t burn_in = 0;                  // samples
   double sampling = 0;
   std::vector<double> initial;          // one per state
   std::vector<double> shape;            // one per noise of the system: alpha, H, or 0
@@ -24,7 +23,7 @@ class TrajectorySetup {
   // `fixed` holds one entry per parameter, then per nuisance parameter: NaN where it is to be drawn.
   TrajectorySetup(const StepProgram& program, std::vector<double> fixed) : p_(program), fixed_(std::move(fixed)) {}
 
-  int64_t burn_in(const RandomKey& key) const;
+  int64_t burn_in(const RandomKey& key) const;  // samples
   // Throws SystemError where a noise exponent falls outside its domain.
   void draw(const RandomKey& key, Trajectory& trajectory) const;
 

@@ -325,7 +325,7 @@ class SystemParser {
     }
   }
 
-  // H and alpha must be allowed everywhere in the box: tried at the corners of the parameters they depend on (of the first ten), at
+  // H and alpha must be allowed everywhere in the box: tried at the corners of the parameters they depend on (of the first eight), at
   // the centre and at 256 points inside. The simulator checks every draw again.
   void check_shapes() {
     const size_t M = system_.parameters.size(), Q = system_.nuisance.size();
@@ -339,7 +339,7 @@ class SystemParser {
       int bits = 0;
       for (size_t n = 0; n < marks.size(); ++n) {
         const GraphNode& leaf = system_.graph.nodes()[n];
-        if (marks[n] && leaf.op == Op::kSymbol && bits < 10) corner_bit[static_cast<size_t>(leaf.index) + (leaf.kind == SymbolKind::kNuisance ? M : 0)] = 1 << bits++;
+        if (marks[n] && leaf.op == Op::kSymbol && bits < 8) corner_bit[static_cast<size_t>(leaf.index) + (leaf.kind == SymbolKind::kNuisance ? M : 0)] = 1 << bits++;
       }
       const int corners = 1 << bits;
       for (int trial = 0; trial < corners + 257; ++trial) {

@@ -103,14 +103,13 @@ Affine Scope::lookup(const SyntaxNode& node, Use use) {
   return value;
 }
 
-bool Scope::varies(const Affine& value) const {
-  if (!value.noises.empty()) return true;
-  const std::vector<char> marks = graph_.reachable({value.base});
-  for (size_t i = 0; i < marks.size(); ++i) {
-    const GraphNode& leaf = graph_.nodes()[i];
-    if (marks[i] && leaf.op == Op::kSymbol && (leaf.kind == SymbolKind::kState || leaf.kind == SymbolKind::kTime)) return true;
+bool Scope::varies(const Affine& value) {
+  for (size_t i = node_varies_.size(); i < graph_.nodes().size(); ++i) {
+    const GraphNode& n = graph_.nodes()[i];
+    const auto operand = [&](NodeId id) { return id >= 0 && node_varies_[static_cast<size_t>(id)]; };
+    node_varies_.push_back(n.op == Op::kSymbol ? n.kind == SymbolKind::kState || n.kind == SymbolKind::kTime : operand(n.a) || operand(n.b));
   }
-  return false;
+  return !value.noises.empty() || node_varies_[static_cast<size_t>(value.base)];
 }
 
 void Scope::not_affine(const SyntaxNode& node, const Affine& value) {

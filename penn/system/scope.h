@@ -47,7 +47,7 @@ class Scope {
   };
   Affine lookup(const SyntaxNode& node, Use use);
   Affine combine(const SyntaxNode& node, const SyntaxTree& tree, const std::vector<Affine>& values);
-  bool varies(const Affine& value) const;  // along a trajectory
+  bool varies(const Affine& value);  // along a trajectory
   [[noreturn]] void not_affine(const SyntaxNode& node, const Affine& value);
   [[noreturn]] void unknown(const SyntaxNode& node);
 
@@ -56,6 +56,7 @@ class Scope {
   std::map<std::string, Name> names_;
   std::vector<std::string> announced_, noise_names_;
   std::map<int, Position> used_in_equations_, used_in_observations_;
+  std::vector<char> node_varies_;  // of the graph, as far as it was asked for
 };
 
 }  // namespace penn

@@ -6,11 +6,17 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 
+#include "base/files_for_tests.h"
 #include "penn/base/error.h"
+#include "penn/base/parallel.h"
 
 namespace penn {
 namespace {
+
+namespace fs = std::filesystem;
 
 struct Batch {
   std::vector<float> theta, z, sampling;
@@ -230,6 +236,23 @@ TEST(simulator_test, burn_in_counts_samples) {
   const Batch later = run(Simulator(choice.system, 0, {.seed = 1, .length = 23}), 0, 40);
   for (size_t i = 0; i < 40; ++i)
     for (size_t j = 0; j < 23; ++j) ASSERT_EQ(later.z[23 * i + j], whole.z[30 * i + 7 + j]);
+}
+
+// Simulators are made in several threads at once: all compile the same new system, none disturbs another.
+TEST(simulator_test, threads_may_make_simulators_of_the_same_new_system_at_once) {
+  const TestDirectory cache;  // empty, so that nothing is compiled yet
+  fs::permissions(cache.path(), fs::perms(0700));
+  setenv("PENN_CACHE", cache.path().c_str(), 1);
+  const System system = parse_system("[parameters]\nk = [0, 1]\n[equations]\nx = \"k\"\n[initial]\nx = 0\n[observe]\nx = \"x\"\n"
+                                     "[simulation]\nstep = 1\nsampling = 1\nlength = 5\n", "new.toml");
+  std::vector<Batch> batches(3);
+  parallel_for(3, 3, [&](int64_t task, int) {
+    batches[static_cast<size_t>(task)] = run(Simulator(system, 0, {.threads = 1, .kernel = KernelChoice::kCompiled}), 0, 10);
+  });
+  unsetenv("PENN_CACHE");
+  EXPECT_EQ(batches[0].z, batches[1].z);
+  EXPECT_EQ(batches[0].z, batches[2].z);
+  EXPECT_EQ(cache.file_count(), 1u) << "only the library is left";
 }
 
 TEST(simulator_test, values_beyond_float32_are_refused) {

@@ -108,7 +108,7 @@ TEST(theory_test, dvdp_coloured_noises_have_variance_D_over_tau) {
 
 // Measurement noise: one standard draw per sample, independent between samples.
 TEST(theory_test, measurement_noise_is_standard_and_white) {
-  const System system = parse_system("[parameters]\nm = [0, 1]\n[noise]\nE = \"gaussian()\"\n[observe]\nx = \"m + 2*E\"\n[simulation]\nsampling = 1\nlength = 500\n", "n.toml");
+  const System system = parse_system("[parameters]\nm = [0, 1]\n[noise]\nE = \"gaussian()\"\n[observe]\nx = \"m + 2*E\"\n[simulation]\nsampling = 0.04\nlength = 500\n", "n.toml");
   const int64_t n = 400, length = 500;
   const std::vector<float> z = simulate(system, n, length, {{"m", 0.5}});
   double mean = 0, square = 0, lagged = 0;
@@ -121,6 +121,25 @@ TEST(theory_test, measurement_noise_is_standard_and_white) {
   EXPECT_NEAR(mean, 0, 5 * 2 / std::sqrt(count));
   EXPECT_NEAR(square, 4, 5 * 4 * std::sqrt(2 / count));
   EXPECT_NEAR(lagged, 0, 5 * 4 / std::sqrt(count));
+}
+
+// The other two kinds, beside a state that has a step of its own: neither step nor sampling interval enters. 20,000 trajectories.
+TEST(theory_test, fractional_and_stable_measurement_noise_are_standard) {
+  const System system = parse_system("[parameters]\nH = [0.1, 0.9]\n[noise]\nW = \"fractional(H)\"\nS = \"stable(1.5)\"\n[equations]\nx = \"-x\"\n[initial]\nx = 0\n"
+                                     "[observe]\nw = \"x + W\"\ns = \"x + S\"\n[simulation]\nstep = 0.01\nsampling = 0.05\nburn_in = 3\nlength = 4\n", "n.toml");
+  const int64_t n = 20000;
+  const std::vector<float> z = simulate(system, n, 4, {{"H", 0.3}});
+  double square = 0, lagged = 0, far = 0, wave = 0;
+  const double count = static_cast<double>(n);
+  for (int64_t i = 0; i < n; ++i) {
+    const float* row = z.data() + 8 * i;
+    square += row[0] * row[0] / count, lagged += row[0] * row[2] / count, far += row[0] * row[6] / count, wave += std::cos(0.8 * row[1]) / count;
+  }
+  const double a = 0.6;  // 2 H
+  EXPECT_NEAR(square, 1, 4.5 * std::sqrt(2 / count));
+  EXPECT_NEAR(lagged, (std::pow(2, a) - 2) / 2, 4.5 * std::sqrt(2 / count));
+  EXPECT_NEAR(far, (std::pow(4, a) - 2 * std::pow(3, a) + std::pow(2, a)) / 2, 4.5 * std::sqrt(1 / count));
+  EXPECT_NEAR(wave, std::exp(-std::pow(0.8, 1.5)), 4 / std::sqrt(2 * count));
 }
 
 // Multiplicative noise is Ito's: x' = s x B has the constant mean 1 (Stratonovich's would be exp(s^2 t / 2) = 1.13), and its mean square

@@ -170,6 +170,16 @@ TEST(system_test, bad_files_are_refused_with_their_stored_message) {
   EXPECT_GE(files, 30);
 }
 
+// Hostile sizes: each of these once took time that grew with a product of two lengths.
+TEST(system_test, very_long_names_and_many_definitions_take_no_time) {
+  std::string definitions = "[define]\nd0 = \"k\"\n", uses = "d0";
+  for (int i = 1; i < 5000; ++i) definitions += "d" + std::to_string(i) + " = \"d" + std::to_string(i - 1) + "*1.0001 + k\"\n";
+  for (int i = 0; i < 10000; ++i) uses += "+d4999";
+  std::string text = valid("[define]\n", definitions);
+  EXPECT_EQ(refusal(std::string(text).replace(text.find("\"k/2\""), 5, "\"" + uses + "\"")), "accepted");
+  EXPECT_NE(refusal(std::string(text).replace(text.find("k/2"), 3, std::string(90000, 'a'))).find("unknown name"), std::string::npos);
+}
+
 TEST(system_test, every_truncation_and_every_single_byte_change_is_survived) {
   const std::string text = valid();
   for (size_t size = 0; size < text.size(); ++size) refusal(text.substr(0, size));

@@ -33,6 +33,7 @@ inline constexpr std::array kClippedMemory = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 
 inline constexpr std::array kResponseLags = {1, 2, 4, 8, 16, 32, 64};
 inline constexpr std::array kDifferenceMemory = {1, 2, 3, 5, 8, 13, 21, 34, 55};
 inline constexpr std::array kResidualMemory = {1, 2, 3, 5, 8, 13, 21, 34, 55};
+inline constexpr std::array kNoiseLags = {0, 1, 2, 3, 5, 8, 13, 21, 34, 55};
 inline constexpr std::array kBlocks = {2, 4, 8, 16, 32, 64, 128};
 // Between channels, both signs: of centred values, increments, residuals.
 inline constexpr std::array kCrossValueLags = {0, 1, 2, 4, 8, 16, 32, 64};
@@ -63,6 +64,8 @@ inline constexpr float kRidge = 1e-4f;      // relative to a column's own square
 inline constexpr float kCoefficientPrior = 10.0f;
 inline constexpr float kResidualWeight = 8.0f;  // residuals beyond this many geometric means count less in the second fit
 inline constexpr float kResidualClip = 12.0f;
+// Residuals are weighted by 1/(kNoiseWeight + u^2) where noise that is added and noise that multiplies u are told apart.
+inline constexpr float kNoiseWeight = 0.1f, kNoiseRidge = 1e-3f;
 
 // Columns of the regressions: own monomials and three per other channel. One more column, the response, makes a multiple of 3.
 inline constexpr int kSecondOwn = 8;  // 1 u u^2 u^3 w uw u^2w u^4w

@@ -69,11 +69,12 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
   names.add_coefficients("2nd difference", {"1", "u", "u^2", "u^3", "w", "u w", "u^2 w", "u^4 w"}, others, {"u", "w", "u^3"});
   names.add_coefficients("local 2nd difference", {"1", "x", "w", "x w"}, others, {"x", "w", "x x"});
   names.add_law("residual");
-  for (const int k : kResidualMemory)
-    for (const char* what : {"memory", "memory by value"}) names.add(fmt::format("residual {} {}", what, k));
+  names.add_memory("residual", kResidualMemory);
+  for (const int k : kNoiseLags)
+    for (const char* what : {"added", "multiplied"}) names.add(fmt::format("residual {} noise memory {}", what, k));
   names.add("residual log size");
   for (const char* what : {"log roughness", "log roughness by value", "roughness at 0", "roughness on u^2", "log roughness at 0", "log roughness on u^2",
-                           "log roughness near 0", "log roughness far from 0"})
+                           "log roughness near 0", "log roughness far from 0", "weighted log roughness at 0", "weighted log roughness on u^2"})
     names.add(fmt::format("residual {}", what));
 }
 

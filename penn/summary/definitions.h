@@ -51,9 +51,9 @@ inline constexpr std::array kKnots = {-3.0f, -2.0f, -1.4f, -0.8f, -0.4f, 0.0f, 0
                                       0.9f,  1.2f,  1.5f,  1.8f,  2.2f,  2.7f, 3.3f, 4.0f};
 inline constexpr float kShareSplit = 0.2f;
 inline constexpr int kShares = static_cast<int>(kKnots.size()) - 1;
-inline constexpr std::array kLawLags = {1, 2, 4, 16};  // increments whose law is described so
-inline constexpr int kPerLag = 9;                      // numbers for every lag of SummaryOptions
-inline constexpr int kTop = 4;                         // largest values kept
+inline constexpr std::array kLawLags = {1, 16};  // increments whose law is described so
+inline constexpr int kPerLag = 7;               // numbers for every lag of SummaryOptions
+inline constexpr int kTop = 4;                  // largest values kept
 
 inline constexpr float kBinReach = 1.2f;    // outermost bins of the value, in its scale
 inline constexpr float kGridReach = 1.0f;   // of the grids

@@ -40,7 +40,7 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
   for (const char* what : {"mean", "log spread", "asymmetry", "minimum", "maximum", "first", "last", "log 2nd moment", "log 4th moment", "log 6th moment"})
     names.add(what);
   for (const int k : options.lags)
-    for (const char* what : {"log scale", "log rms", "log spread", "share above 4", "share above 8", "growth", "slow growth", "largest", "asymmetry"})
+    for (const char* what : {"log scale", "log rms", "log spread", "share above 4", "growth", "largest", "asymmetry"})
       names.add(fmt::format("lag {} {}", k, what));
   for (const int k : kLawLags) names.add_shares(fmt::format("lag {}", k));
   names.add_memory("increment", kIncrementMemory);

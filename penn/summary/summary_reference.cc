@@ -136,18 +136,13 @@ void put_lags(Output& out, const Channel& c, const std::vector<int>& lags) {
     const LogMoments m = log_moments(d, k, c.n, c.floor);
     const double scale = std::exp(m.mean);
     const auto size = [&](int64_t t) { return std::fabs(d[t]) / scale; };
-    const auto growth = [&](double by) {
-      return mean(k, c.n, [&](int64_t t) { return std::log1p(by * std::pow(std::min(size(t), 1e4), 2)); });
-    };
     double largest = c.floor;
     for (int64_t t = k; t < c.n; ++t) largest = std::max(largest, std::fabs(d[t]));
     out.put(m.mean - std::log(c.unit.value));
     out.put(log_rms(d, k, c.n) - std::log(c.unit.value));
     out.put(m.deviation);
     out.put(std::sqrt(mean(k, c.n, [&](int64_t t) { return ramp(size(t) - 3.5); })));
-    out.put(std::sqrt(mean(k, c.n, [&](int64_t t) { return ramp(size(t) / 2 - 3.5); })));
-    out.put(growth(1));
-    out.put(growth(1.0 / 16));
+    out.put(mean(k, c.n, [&](int64_t t) { return std::log1p(std::pow(std::min(size(t), 1e4), 2)); }));
     out.put(std::log(largest) - m.mean);
     out.put(asymmetry(d, k, c.n, scale));
   }

@@ -33,6 +33,7 @@ inline constexpr std::array kClippedMemory = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 
 inline constexpr std::array kResponseLags = {1, 2, 4, 8, 16, 32, 64};
 inline constexpr std::array kDifferenceMemory = {1, 2, 3, 5, 8, 13, 21, 34, 55};
 inline constexpr std::array kResidualMemory = {1, 2, 3, 5, 8, 13, 21, 34, 55};
+inline constexpr std::array kNoiseLags = {0, 1, 2, 3, 5, 8, 13, 21, 34, 55};
 inline constexpr std::array kBlocks = {2, 4, 8, 16, 32, 64, 128};
 // Between channels, both signs: of centred values, increments, residuals.
 inline constexpr std::array kCrossValueLags = {0, 1, 2, 4, 8, 16, 32, 64};
@@ -50,9 +51,9 @@ inline constexpr std::array kKnots = {-3.0f, -2.0f, -1.4f, -0.8f, -0.4f, 0.0f, 0
                                       0.9f,  1.2f,  1.5f,  1.8f,  2.2f,  2.7f, 3.3f, 4.0f};
 inline constexpr float kShareSplit = 0.2f;
 inline constexpr int kShares = static_cast<int>(kKnots.size()) - 1;
-inline constexpr std::array kLawLags = {1, 2, 4, 16};  // increments whose law is described so
-inline constexpr int kPerLag = 9;                      // numbers for every lag of SummaryOptions
-inline constexpr int kTop = 4;                         // largest values kept
+inline constexpr std::array kLawLags = {1, 16};  // increments whose law is described so
+inline constexpr int kPerLag = 7;               // numbers for every lag of SummaryOptions
+inline constexpr int kTop = 4;                  // largest values kept
 
 inline constexpr float kBinReach = 1.2f;    // outermost bins of the value, in its scale
 inline constexpr float kGridReach = 1.0f;   // of the grids
@@ -63,6 +64,8 @@ inline constexpr float kRidge = 1e-4f;      // relative to a column's own square
 inline constexpr float kCoefficientPrior = 10.0f;
 inline constexpr float kResidualWeight = 8.0f;  // residuals beyond this many geometric means count less in the second fit
 inline constexpr float kResidualClip = 12.0f;
+// Residuals are weighted by 1/(kNoiseWeight + u^2) where noise that is added and noise that multiplies u are told apart.
+inline constexpr float kNoiseWeight = 0.1f, kNoiseRidge = 1e-3f;
 
 // Columns of the regressions: own monomials and three per other channel. One more column, the response, makes a multiple of 3.
 inline constexpr int kSecondOwn = 8;  // 1 u u^2 u^3 w uw u^2w u^4w

@@ -40,7 +40,7 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
   for (const char* what : {"mean", "log spread", "asymmetry", "minimum", "maximum", "first", "last", "log 2nd moment", "log 4th moment", "log 6th moment"})
     names.add(what);
   for (const int k : options.lags)
-    for (const char* what : {"log scale", "log rms", "log spread", "share above 4", "share above 8", "growth", "slow growth", "largest", "asymmetry"})
+    for (const char* what : {"log scale", "log rms", "log spread", "share above 4", "growth", "largest", "asymmetry"})
       names.add(fmt::format("lag {} {}", k, what));
   for (const int k : kLawLags) names.add_shares(fmt::format("lag {}", k));
   names.add_memory("increment", kIncrementMemory);
@@ -69,11 +69,12 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
   names.add_coefficients("2nd difference", {"1", "u", "u^2", "u^3", "w", "u w", "u^2 w", "u^4 w"}, others, {"u", "w", "u^3"});
   names.add_coefficients("local 2nd difference", {"1", "x", "w", "x w"}, others, {"x", "w", "x x"});
   names.add_law("residual");
-  for (const int k : kResidualMemory)
-    for (const char* what : {"memory", "memory by value"}) names.add(fmt::format("residual {} {}", what, k));
+  names.add_memory("residual", kResidualMemory);
+  for (const int k : kNoiseLags)
+    for (const char* what : {"added", "multiplied"}) names.add(fmt::format("residual {} noise memory {}", what, k));
   names.add("residual log size");
   for (const char* what : {"log roughness", "log roughness by value", "roughness at 0", "roughness on u^2", "log roughness at 0", "log roughness on u^2",
-                           "log roughness near 0", "log roughness far from 0"})
+                           "log roughness near 0", "log roughness far from 0", "weighted log roughness at 0", "weighted log roughness on u^2"})
     names.add(fmt::format("residual {}", what));
 }
 

@@ -183,19 +183,61 @@ F geometric_mean(const LaneSeries& s, int64_t begin, int64_t end, F floor) {
   return lanes::exp2_saturating((total / D(static_cast<double>(end - begin))).narrow());
 }
 
+// Least squares of two terms from their sums, as in summary_reference.cc.
+struct TwoTerms {
+  D constant, slope;
+};
+TwoTerms two_terms(D a, D b, D d, D y0, D y1) {
+  a += D(kNoiseRidge) * a, d += D(kNoiseRidge) * d;
+  const D determinant = a * d - b * b + D(1e-30);
+  return {(y0 * d - y1 * b) / determinant, (y1 * a - y0 * b) / determinant};
+}
+
+// Memory of the noise that is added and of the noise that multiplies u.
+void put_noise_memory(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const LaneSeries& r, D square) {
+  const int64_t n = work.n;
+  constexpr int kCount = kNoiseLags.size(), kSeries = 5;
+  LaneSeries* const series[kSeries] = {&work.scratch[0], &work.scratch[1], &work.scratch[2], &work.scratch[3], &work.logs[0]};
+  D total[kSeries][kCount];
+  for (LaneSeries* s : series) s->set(0, F{});
+  for (int64_t t = 1; t < n - 1; ++t) {
+    const F u = clamp(c.u(t), kValueLimit), weight = 1.0f / (u * u + kNoiseWeight), by_u = weight * u;
+    series[0]->set(t, weight);
+    series[1]->set(t, by_u);
+    series[2]->set(t, by_u * u);
+    series[3]->set(t, weight * r[t]);
+    series[4]->set(t, by_u * r[t]);
+  }
+  for (int i = 0; i < kSeries; ++i) lagged_sums(*series[i], *series[i], 1, n - 1, kNoiseLags.data(), kCount, total[i]);
+  for (int k = 0; k < kCount; ++k) {
+    if (!lag_fits(kNoiseLags[k], n - 2)) {
+      out.repeat(2);
+      continue;
+    }
+    const D per_term(1 / static_cast<double>(n - 2 - kNoiseLags[k]));
+    for (auto& sums : total) sums[k] = sums[k] * per_term;
+    const TwoTerms noise = two_terms(total[0][k], total[1][k], total[2][k], total[3][k], total[4][k]);
+    out.put(asinh((noise.constant / square).narrow() * 4.0f));
+    out.put(asinh((noise.slope / square).narrow() * 4.0f));
+  }
+}
+
 // Roughness of the clipped residual r: q = (r(t) - r(t-1))^2 / square regressed on 1 and u^2, and its mean near and far from u = 0.
 void put_roughness(FeatureLanes& out, const ChannelLanes& c, const LaneSeries& r, D square, int64_t n) {
-  D total[6];
+  D total[9];
   const F per_square = (D(1) / square).narrow();
-  sum_rows<6>(2, n - 1, total, [&](int64_t t, F(&sum)[6]) __attribute__((always_inline)) {
+  sum_rows<9>(2, n - 1, total, [&](int64_t t, F(&sum)[9]) __attribute__((always_inline)) {
     const F u = clamp(c.u(t), kValueLimit), xx = u * u, step = r[t] - r[t - 1], q = step * step * per_square;
-    const F near = 1.0f / (xx + 0.1f), near_q = q * near * near;
+    const F root = 1.0f / (xx + kNoiseWeight), near = root * root, near_q = q * near, near_x = near * xx;
     sum[0] += xx;
     sum[1] += xx * xx;
     sum[2] += q;
     sum[3] += q * xx;
     sum[4] += near_q;
     sum[5] += near_q * xx;
+    sum[6] += near;
+    sum[7] += near_x;
+    sum[8] += near_x * xx;
   });
   for (D& sum : total) sum = sum / D(static_cast<double>(n - 3));
   const D &x2 = total[0], &x4 = total[1], &q = total[2], &qx = total[3];
@@ -205,6 +247,8 @@ void put_roughness(FeatureLanes& out, const ChannelLanes& c, const LaneSeries& r
   for (const D& b : {b0, b1}) out.put(asinh(b.narrow() * 10.0f));
   for (const D& b : {b0, b1}) out.put(log_positive(larger(b.narrow(), splat(1e-5f))));
   for (int i = 4; i < 6; ++i) out.put(log_positive(total[i].narrow() + 1e-12f));
+  const TwoTerms weighted = two_terms(total[6], total[7], total[8], total[4], total[5]);
+  for (const D& b : {weighted.constant, weighted.slope}) out.put(log_positive(larger(b.narrow(), splat(1e-5f))));
 }
 
 }  // namespace
@@ -255,29 +299,11 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) 
   put_local_regression(out, c, others, n, per_scale, first.unexplained, r);
 
   const LogLaw law = put_law(out, r, work.logs[0], 1, n - 1, floor, 1.0f);
-  LaneSeries& ru = work.scratch[0];
   const F limit = law.scale * kResidualClip;
-  r.set(0, F{}), ru.set(0, F{});
-  for (int64_t t = 1; t < n - 1; ++t) {
-    const F clipped = smaller(larger(r[t], -limit), limit);
-    r.set(t, clipped);
-    ru.set(t, clipped * clamp(c.u(t), kValueLimit));
-  }
-  constexpr int kCount = kResidualMemory.size(), kZero = 0;
-  D square, plain[kCount], weighted[kCount];
-  lagged_sums(r, r, 1, n - 1, &kZero, 1, &square);
-  lagged_sums(r, r, 1, n - 1, kResidualMemory.data(), kCount, plain);
-  lagged_sums(ru, ru, 1, n - 1, kResidualMemory.data(), kCount, weighted);
-  square = square / D(static_cast<double>(n - 2)) + D(1e-36);
-  for (int i = 0; i < kCount; ++i) {
-    if (!lag_fits(kResidualMemory[i], n - 2)) {
-      out.repeat(2);
-      continue;
-    }
-    const D scale = D(static_cast<double>(n - 2 - kResidualMemory[i])) * square;
-    out.put(plain[i] / scale);
-    out.put(weighted[i] / scale);
-  }
+  r.set(0, F{});
+  for (int64_t t = 1; t < n - 1; ++t) r.set(t, smaller(larger(r[t], -limit), limit));
+  const D square = put_memory(out, r, 1, n - 1, kResidualMemory.data(), kResidualMemory.size()) + D(1e-36);
+  put_noise_memory(out, work, c, r, square);
   put_roughness(out, c, r, square, n);
 }
 

@@ -136,18 +136,13 @@ void put_lags(Output& out, const Channel& c, const std::vector<int>& lags) {
     const LogMoments m = log_moments(d, k, c.n, c.floor);
     const double scale = std::exp(m.mean);
     const auto size = [&](int64_t t) { return std::fabs(d[t]) / scale; };
-    const auto growth = [&](double by) {
-      return mean(k, c.n, [&](int64_t t) { return std::log1p(by * std::pow(std::min(size(t), 1e4), 2)); });
-    };
     double largest = c.floor;
     for (int64_t t = k; t < c.n; ++t) largest = std::max(largest, std::fabs(d[t]));
     out.put(m.mean - std::log(c.unit.value));
     out.put(log_rms(d, k, c.n) - std::log(c.unit.value));
     out.put(m.deviation);
     out.put(std::sqrt(mean(k, c.n, [&](int64_t t) { return ramp(size(t) - 3.5); })));
-    out.put(std::sqrt(mean(k, c.n, [&](int64_t t) { return ramp(size(t) / 2 - 3.5); })));
-    out.put(growth(1));
-    out.put(growth(1.0 / 16));
+    out.put(mean(k, c.n, [&](int64_t t) { return std::log1p(std::pow(std::min(size(t), 1e4), 2)); }));
     out.put(std::log(largest) - m.mean);
     out.put(asymmetry(d, k, c.n, scale));
   }
@@ -352,8 +347,18 @@ void put_first_regression(Output& out, const Channel& c, const std::vector<const
   out.put(log_positive(fit.unexplained));
 }
 
+// Least squares of two terms from their sums: a c + b s = y0, b c + d s = y1, with a little ridge.
+struct TwoTerms {
+  double constant, slope;
+};
+TwoTerms two_terms(double a, double b, double d, double y0, double y1) {
+  a += kNoiseRidge * a, d += kNoiseRidge * d;
+  const double determinant = a * d - b * b + 1e-30;
+  return {(y0 * d - y1 * b) / determinant, (y1 * a - y0 * b) / determinant};
+}
+
 // The second difference regressed on monomials of value and velocity, twice: the second fit trusts large residuals less. Then the
-// law of the residual r, its memory, also weighted by the value (noise that multiplies it), and its roughness given the value.
+// law of the residual r, its memory, that of the noise added and of the noise that multiplies the value, and its roughness.
 void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others) {
   const int64_t n = c.n, begin = 1, end = n - 1;
   const auto columns = [&](int64_t t) {
@@ -400,26 +405,38 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
   for (int64_t t = begin; t < end; ++t)
     for (size_t i = 0; i < left.b.size(); ++i) r[t] -= left.b[i] * local_columns(t)[i];
   const double g = put_law(out, r, begin, end, floor, 1);
-  Numbers ru(n), u(n);
+  Numbers u(n), weight(n), by_u(n), by_uu(n), r_weight(n), r_by_u(n);
   for (int64_t t = begin; t < end; ++t) {
     r[t] = clamp(r[t], kResidualClip * g);
     u[t] = clamp(c.u[t], kValueLimit);
-    ru[t] = r[t] * u[t];
+    weight[t] = 1 / (kNoiseWeight + u[t] * u[t]);
+    by_u[t] = weight[t] * u[t], by_uu[t] = by_u[t] * u[t];
+    r_weight[t] = weight[t] * r[t], r_by_u[t] = by_u[t] * r[t];
   }
   c.residual = r;
   const double square = lagged(r, r, begin, end, 0) + 1e-36;
   for (const int k : kResidualMemory) {
-    if (lag_fits(k, end - begin)) {
-      out.put(lagged(r, r, begin, end, k) / square);
-      out.put(lagged(ru, ru, begin, end, k) / square);
-    } else {
+    if (lag_fits(k, end - begin)) out.put(lagged(r, r, begin, end, k) / square);
+    else out.repeat(1);
+  }
+  // r = eta + u xi: E r(t) r(t-k) = C_eta(k) + u(t) u(t-k) C_xi(k), by weighted least squares for each k.
+  for (const int k : kNoiseLags) {
+    if (!lag_fits(k, end - begin)) {
       out.repeat(2);
+      continue;
     }
+    const auto product = [&](const Numbers& s) { return lagged(s, s, begin, end, k); };
+    const TwoTerms c = two_terms(product(weight), product(by_u), product(by_uu), product(r_weight), product(r_by_u));
+    out.put(std::asinh(4 * c.constant / square));
+    out.put(std::asinh(4 * c.slope / square));
   }
   const auto q = [&](int64_t t) { return std::pow(r[t] - r[t - 1], 2) / square; };
   const auto xx = [&](int64_t t) { return u[t] * u[t]; };
-  const auto near = [&](int64_t t) { return 1 / std::pow(0.1 + xx(t), 2); };
+  const auto near = [&](int64_t t) { return weight[t] * weight[t]; };
   const auto average = [&](auto f) { return mean(begin + 1, end, f); };
+  const double near_q = average([&](int64_t t) { return near(t) * q(t); }), near_qx = average([&](int64_t t) { return near(t) * q(t) * xx(t); });
+  const TwoTerms weighted = two_terms(average(near), average([&](int64_t t) { return near(t) * xx(t); }),
+                                      average([&](int64_t t) { return near(t) * xx(t) * xx(t); }), near_q, near_qx);
   const double x2 = average(xx), x4 = average([&](int64_t t) { return xx(t) * xx(t); }), q0 = average(q);
   const double qx = average([&](int64_t t) { return q(t) * xx(t); });
   const double b1 = (qx - x2 * q0) / (x4 - x2 * x2 + 1e-3 * x4 + 1e-30), b0 = q0 - b1 * x2;
@@ -430,8 +447,10 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
   out.put(std::asinh(10 * b1));
   out.put(std::log(std::max(b0, 1e-5)));
   out.put(std::log(std::max(b1, 1e-5)));
-  out.put(std::log(average([&](int64_t t) { return near(t) * q(t); }) + 1e-12));
-  out.put(std::log(average([&](int64_t t) { return near(t) * q(t) * xx(t); }) + 1e-12));
+  out.put(std::log(near_q + 1e-12));
+  out.put(std::log(near_qx + 1e-12));
+  out.put(std::log(std::max(weighted.constant, 1e-5)));
+  out.put(std::log(std::max(weighted.slope, 1e-5)));
 }
 
 template <size_t N>

@@ -73,35 +73,31 @@ LagMoments lag_moments(const Increments& d, int64_t begin, int64_t end, F floor,
           log2_positive(largest)};
 }
 
-// Shares above 4 and 8 geometric means, the means of ln(1 + r^2) and ln(1 + r^2/16), the asymmetry: total[0..4]. The logarithm of
-// four samples is one logarithm of their product.
+// The share above 4 geometric means, the mean of ln(1 + r^2), the asymmetry: total[0..2]. The logarithm of four samples is one
+// logarithm of their product.
 void lag_shape(const Increments& d, int64_t begin, int64_t end, F inverse, D* total) {
   for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
     const int64_t stop = std::min(end, chunk + kChunk);
-    F above4{}, above8{}, odd{}, growth{}, growth16{};
-    const auto sample = [&](int64_t t, F& product, F& product16) __attribute__((always_inline)) {
+    F above{}, odd{}, growth{};
+    const auto sample = [&](int64_t t, F& product) __attribute__((always_inline)) {
       const F s = d[t] * inverse, r = abs(s), r2 = smaller(r * r, splat(1e8f));
-      above4 += ramp(r - 3.5f);
-      above8 += ramp(r * 0.5f - 3.5f);
+      above += ramp(r - 3.5f);
       odd += signed_square(clamp(s, 4.0f));
       product = product * r2 + product;
-      product16 = product16 * (r2 * 0.0625f) + product16;
     };
     int64_t t = chunk;
     for (; t + 4 <= stop; t += 4) {
-      F product = splat(1.0f), product16 = splat(1.0f);
-      for (int i = 0; i < 4; ++i) sample(t + i, product, product16);
+      F product = splat(1.0f);
+      for (int i = 0; i < 4; ++i) sample(t + i, product);
       growth += log2_positive(product);
-      growth16 += log2_positive(product16);
     }
     for (; t < stop; ++t) {
-      F product = splat(1.0f), product16 = splat(1.0f);
-      sample(t, product, product16);
+      F product = splat(1.0f);
+      sample(t, product);
       growth += log2_positive(product);
-      growth16 += log2_positive(product16);
     }
-    const F sums[5] = {above4, above8, growth, growth16, odd};
-    for (int i = 0; i < 5; ++i) total[i] += D(sums[i]);
+    const F sums[3] = {above, growth, odd};
+    for (int i = 0; i < 3; ++i) total[i] += D(sums[i]);
   }
 }
 
@@ -127,18 +123,16 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std
     if (law < kLawLags.size()) law_mean[law] = m.log2_mean;
     if (k == 0) c.value_scale = lanes::exp2_saturating(m.log2_mean);
     if (k == 1) c.increment_scale = lanes::exp2_saturating(m.log2_mean);
-    D total[5];
+    D total[3];
     lag_shape(d, k, n, lanes::exp2_saturating(-m.log2_mean), total);
     const D count(static_cast<double>(n - k));
     out.put(m.log2_mean * kLn2 - log_value);
     out.put(m.log_rms - log_value);
     out.put(m.deviation);
     out.put(lanes::sqrt((total[0] / count).narrow()));
-    out.put(lanes::sqrt((total[1] / count).narrow()));
-    out.put((total[2] / count).narrow() * kLn2);
-    out.put((total[3] / count).narrow() * kLn2);
+    out.put((total[1] / count).narrow() * kLn2);
     out.put((m.log2_largest - m.log2_mean) * kLn2);
-    out.put(total[4] / count);
+    out.put(total[2] / count);
   }
   for (size_t i = 0; i < kLawLags.size(); ++i) {
     const int k = kLawLags[i];

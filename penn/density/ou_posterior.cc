@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
 namespace penn {
@@ -14,9 +13,14 @@ OuPosterior::OuPosterior(const OuProcess& process, const float* x, int64_t n, in
     sum01_ += a * b;
     sum11_ += b * b;
   }
-  cell_ = cell_with_mass();
+  // Along the first axis, the largest likelihood over the second.
+  first_axis_ = shrink({process_.low[0], process_.high[0]}, [this](double theta0) {
+    double peak;
+    shrink(second_axis(), [&](double theta1) { const double theta[2] = {theta0, theta1}; return log_likelihood(theta); }, peak);
+    return peak;
+  }, peak_);
   double unused[5];
-  log_evidence_ = std::log(integrate(cell_, grid_, peak_, unused)) + peak_;
+  log_evidence_ = std::log(integrate(unused)) + peak_;
 }
 
 double OuPosterior::log_likelihood(const double theta[2]) const {
@@ -33,16 +37,20 @@ double OuPosterior::log_likelihood(const double theta[2]) const {
          0.5 * (transitions * std::log(2 * std::numbers::pi * innovation) + residual / innovation);
 }
 
-// Simpson's rule for exp(log likelihood - shift) over a cell, and the first and second moments of theta under it.
-double OuPosterior::integrate(const Cell& cell, int grid, double shift, double moments[5]) const {
+// Simpson's rule for exp(log likelihood - peak), line by line: the posterior of a short trajectory is a thin curved ridge, so every
+// value of the first parameter has a window of its own for the second. Also the first and second moments of theta.
+double OuPosterior::integrate(double moments[5]) const {
   std::fill(moments, moments + 5, 0.0);
-  const auto simpson = [grid](int i) { return i == 0 || i == grid ? 1.0 : i % 2 ? 4.0 : 2.0; };
-  const double area = cell.size[0] * cell.size[1] / (9.0 * grid * grid);
+  const auto simpson = [this](int i) { return i == 0 || i == grid_ ? 1.0 : i % 2 ? 4.0 : 2.0; };
+  const double h0 = (first_axis_.high - first_axis_.low) / grid_;
   double sum = 0;
-  for (int i = 0; i <= grid; ++i)
-    for (int j = 0; j <= grid; ++j) {
-      const double theta[2] = {cell.low[0] + i * cell.size[0] / grid, cell.low[1] + j * cell.size[1] / grid};
-      const double weight = simpson(i) * simpson(j) * area * std::exp(log_likelihood(theta) - shift);
+  for (int i = 0; i <= grid_; ++i) {
+    double theta[2] = {first_axis_.low + i * h0, 0}, line_peak;
+    const Window window = shrink(second_axis(), [&](double theta1) { theta[1] = theta1; return log_likelihood(theta); }, line_peak);
+    const double h1 = (window.high - window.low) / grid_;
+    for (int j = 0; j <= grid_; ++j) {
+      theta[1] = window.low + j * h1;
+      const double weight = simpson(i) * simpson(j) * h0 * h1 / 9 * std::exp(log_likelihood(theta) - peak_);
       sum += weight;
       moments[0] += weight * theta[0];
       moments[1] += weight * theta[1];
@@ -50,45 +58,33 @@ double OuPosterior::integrate(const Cell& cell, int grid, double shift, double m
       moments[3] += weight * theta[0] * theta[1];
       moments[4] += weight * theta[1] * theta[1];
     }
+  }
   return sum;
 }
 
-// Shrinks the box, grid by grid, to the rectangle where the likelihood is within e^-30 of its peak.
-OuPosterior::Cell OuPosterior::cell_with_mass() {
-  constexpr int grid = 32;
-  Cell cell{{process_.low[0], process_.low[1]}, {process_.high[0] - process_.low[0], process_.high[1] - process_.low[1]}};
-  for (int round = 0; round < 4; ++round) {
-    std::vector<double> value(static_cast<size_t>(grid) * grid);
-    peak_ = -std::numeric_limits<double>::infinity();
-    for (int i = 0; i < grid; ++i)
-      for (int j = 0; j < grid; ++j) {
-        const double theta[2] = {cell.low[0] + (i + 0.5) * cell.size[0] / grid, cell.low[1] + (j + 0.5) * cell.size[1] / grid};
-        value[static_cast<size_t>(i) * grid + j] = log_likelihood(theta);
-        peak_ = std::max(peak_, value[static_cast<size_t>(i) * grid + j]);
-      }
-    int low[2] = {grid, grid}, high[2] = {-1, -1};
-    for (int i = 0; i < grid; ++i)
-      for (int j = 0; j < grid; ++j)
-        if (value[static_cast<size_t>(i) * grid + j] > peak_ - 30) {
-          low[0] = std::min(low[0], i), high[0] = std::max(high[0], i);
-          low[1] = std::min(low[1], j), high[1] = std::max(high[1], j);
-        }
-    bool has_shrunk = false;
-    for (int axis = 0; axis < 2; ++axis) {
-      // One grid line more on each side, inside the old cell.
-      const int begin = std::max(low[axis] - 1, 0), end = std::min(high[axis] + 2, grid);
-      has_shrunk = has_shrunk || end - begin < grid * 3 / 4;
-      cell.low[axis] += begin * cell.size[axis] / grid;
-      cell.size[axis] *= static_cast<double>(end - begin) / grid;
-    }
-    if (!has_shrunk) break;
+// Shrinks a window, grid by grid, to where a function is within 25 of its peak (e^-25 of the density is nothing).
+OuPosterior::Window OuPosterior::shrink(Window window, const std::function<double(double)>& log_value, double& peak) const {
+  constexpr int kPoints = 24;
+  for (int round = 0; round < 6; ++round) {
+    const double h = (window.high - window.low) / kPoints;
+    double value[kPoints];
+    for (int i = 0; i < kPoints; ++i) value[i] = log_value(window.low + (i + 0.5) * h);
+    peak = *std::max_element(value, value + kPoints);
+    int first = kPoints, last = -1;
+    for (int i = 0; i < kPoints; ++i)
+      if (value[i] > peak - 25) first = std::min(first, i), last = i;
+    // One grid line more on each side, inside the old window.
+    first = std::max(first - 1, 0);
+    last = std::min(last + 2, kPoints);
+    window = {window.low + first * h, window.low + last * h};
+    if (last - first > kPoints * 3 / 4) break;
   }
-  return cell;
+  return window;
 }
 
 void OuPosterior::moments(double mean[2], double covariance[4]) const {
   double m[5];
-  const double sum = integrate(cell_, grid_, peak_, m);
+  const double sum = integrate(m);
   mean[0] = m[0] / sum;
   mean[1] = m[1] / sum;
   covariance[0] = m[2] / sum - mean[0] * mean[0];

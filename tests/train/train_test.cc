@@ -73,7 +73,7 @@ TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one) {
       options = preset_options("paper", system);
       options.steps = 24, options.epochs = 0, options.dataset_size = 64, options.batch = 16, options.lengths = {30, 30}, options.validation = 100, options.validations = 4;
     }
-    const fs::path whole = folder.path / "whole", parts = folder.path / "parts";
+    const fs::path whole = folder.path / (std::string("whole-") + preset), parts = folder.path / (std::string("parts-") + preset);
     EXPECT_TRUE(run(system, options, whole).is_complete);
     EXPECT_FALSE(run(system, options, parts, false, 9).is_complete);
     EXPECT_FALSE(fs::exists(parts));

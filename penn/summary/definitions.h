@@ -64,6 +64,7 @@ inline constexpr float kRidge = 1e-4f;      // relative to a column's own square
 inline constexpr float kCoefficientPrior = 10.0f;
 inline constexpr float kResidualWeight = 8.0f;  // residuals beyond this many geometric means count less in the second fit
 inline constexpr float kResidualClip = 12.0f;
+inline constexpr float kMaxCorrelation = 0.999f;  // of neighbouring residuals
 // Residuals are weighted by 1/(kNoiseWeight + u^2) where noise that is added and noise that multiplies u are told apart.
 inline constexpr float kNoiseWeight = 0.1f, kNoiseRidge = 1e-3f;
 

@@ -73,8 +73,8 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
   for (const int k : kNoiseLags)
     for (const char* what : {"added", "multiplied"}) names.add(fmt::format("residual {} noise memory {}", what, k));
   names.add("residual log size");
-  for (const char* what : {"log roughness", "log roughness by value", "roughness at 0", "roughness on u^2", "log roughness at 0", "log roughness on u^2",
-                           "log roughness near 0", "log roughness far from 0", "weighted log roughness at 0", "weighted log roughness on u^2"})
+  for (const char* what : {"log roughness", "log roughness by value", "log roughness near 0", "log roughness far from 0", "roughness at 0",
+                           "log roughness at 0", "roughness on u^2", "log roughness on u^2"})
     names.add(fmt::format("residual {}", what));
 }
 

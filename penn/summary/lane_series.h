@@ -25,8 +25,13 @@ struct D {
   explicit D(F x) {
     HalfFloat half[2];
     std::memcpy(half, &x, sizeof x);
-    a = __builtin_convertvector(half[0], Half);
-    b = __builtin_convertvector(half[1], Half);
+#if defined(__AVX512F__)
+    a = (Half)_mm512_cvtps_pd((__m256)half[0]), b = (Half)_mm512_cvtps_pd((__m256)half[1]);
+#elif defined(__AVX__)
+    a = (Half)_mm256_cvtps_pd((__m128)half[0]), b = (Half)_mm256_cvtps_pd((__m128)half[1]);  // gcc 12 makes seven of each
+#else
+    a = __builtin_convertvector(half[0], Half), b = __builtin_convertvector(half[1], Half);
+#endif
   }
   F narrow() const {
     const HalfFloat half[2] = {__builtin_convertvector(a, HalfFloat), __builtin_convertvector(b, HalfFloat)};

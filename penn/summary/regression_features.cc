@@ -183,6 +183,17 @@ F geometric_mean(const LaneSeries& s, int64_t begin, int64_t end, F floor) {
   return lanes::exp2_saturating((total / D(static_cast<double>(end - begin))).narrow());
 }
 
+// Correlation of neighbouring residuals, clipped to +-limit: between 0 and kMaxCorrelation.
+F lag_one_correlation(const LaneSeries& r, int64_t n, F limit) {
+  D total[2];
+  sum_rows<2>(2, n - 1, total, [&](int64_t t, F(&sum)[2]) __attribute__((always_inline)) {
+    const F now = smaller(larger(r[t], -limit), limit), before = smaller(larger(r[t - 1], -limit), limit);
+    sum[0] += now * before;
+    sum[1] += (now * now + before * before) * 0.5f;
+  });
+  return smaller(larger((total[0] / (total[1] + D(1e-36))).narrow(), F{}), splat(kMaxCorrelation));
+}
+
 // Least squares of two terms from their sums, as in summary_reference.cc.
 struct TwoTerms {
   D constant, slope;
@@ -222,33 +233,29 @@ void put_noise_memory(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes
   }
 }
 
-// Roughness of the clipped residual r: q = (r(t) - r(t-1))^2 / square regressed on 1 and u^2, and its mean near and far from u = 0.
+// Roughness of the clipped residual r: q = (r(t) - r(t-1))^2 / square, its mean, weighted means, and weighted fit by 1 and u^2.
 void put_roughness(FeatureLanes& out, const ChannelLanes& c, const LaneSeries& r, D square, int64_t n) {
-  D total[9];
+  D total[7];
   const F per_square = (D(1) / square).narrow();
-  sum_rows<9>(2, n - 1, total, [&](int64_t t, F(&sum)[9]) __attribute__((always_inline)) {
+  sum_rows<7>(2, n - 1, total, [&](int64_t t, F(&sum)[7]) __attribute__((always_inline)) {
     const F u = clamp(c.u(t), kValueLimit), xx = u * u, step = r[t] - r[t - 1], q = step * step * per_square;
     const F root = 1.0f / (xx + kNoiseWeight), near = root * root, near_q = q * near, near_x = near * xx;
-    sum[0] += xx;
-    sum[1] += xx * xx;
-    sum[2] += q;
-    sum[3] += q * xx;
-    sum[4] += near_q;
-    sum[5] += near_q * xx;
-    sum[6] += near;
-    sum[7] += near_x;
-    sum[8] += near_x * xx;
+    sum[0] += q;
+    sum[1] += q * xx;
+    sum[2] += near_q;
+    sum[3] += near_q * xx;
+    sum[4] += near;
+    sum[5] += near_x;
+    sum[6] += near_x * xx;
   });
   for (D& sum : total) sum = sum / D(static_cast<double>(n - 3));
-  const D &x2 = total[0], &x4 = total[1], &q = total[2], &qx = total[3];
-  const D b1 = (qx - x2 * q) / (x4 - x2 * x2 + D(1e-3) * x4 + D(1e-30)), b0 = q - b1 * x2;
+  const TwoTerms fit = two_terms(total[4], total[5], total[6], total[2], total[3]);
   out.put(log_positive(square.narrow()) * 0.5f);
-  for (const D& s : {q, qx}) out.put(log_positive(s.narrow() + 1e-12f));
-  for (const D& b : {b0, b1}) out.put(asinh(b.narrow() * 10.0f));
-  for (const D& b : {b0, b1}) out.put(log_positive(larger(b.narrow(), splat(1e-5f))));
-  for (int i = 4; i < 6; ++i) out.put(log_positive(total[i].narrow() + 1e-12f));
-  const TwoTerms weighted = two_terms(total[6], total[7], total[8], total[4], total[5]);
-  for (const D& b : {weighted.constant, weighted.slope}) out.put(log_positive(larger(b.narrow(), splat(1e-5f))));
+  for (int i = 0; i < 4; ++i) out.put(log_positive(total[i].narrow() + 1e-12f));
+  for (const D& b : {fit.constant, fit.slope}) {
+    out.put(asinh(b.narrow() * 10.0f));
+    out.put(log_positive(larger(b.narrow(), splat(1e-5f))));
+  }
 }
 
 }  // namespace
@@ -279,20 +286,33 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) 
   const int64_t n = work.n;
   const int K = kSecondOwn + 3 * others.count;
   LaneSeries& r = c.residual;
-  const auto fill = [&](int64_t t, F more_weight, F* x) __attribute__((always_inline)) {
-    const F u = c.u(t), w = c.w(t), scale = lanes::sqrt(inside(u) * ramp(kVelocityLimit - abs(w)) * more_weight);
-    second_columns(clamp(u, kValueLimit), clamp(w, kVelocityLimit), scale, x);
+  const auto weight = [&](int64_t t) { return inside(c.u(t)) * ramp(kVelocityLimit - abs(c.w(t))); };
+  const auto fill = [&](int64_t t, F scale, F* x) __attribute__((always_inline)) {
+    second_columns(clamp(c.u(t), kValueLimit), clamp(c.w(t), kVelocityLimit), scale, x);
     others.fill(t, scale, true, x + kSecondOwn);
     x[K] = scale * c.a(t);
   };
   const D no_noise;
-  const Fit first = regress(1, n - 1, K, &no_noise, [&](int64_t t, F* x) __attribute__((always_inline)) { fill(t, splat(1.0f), x); });
+  const Fit first = regress(1, n - 1, K, &no_noise, [&](int64_t t, F* x) __attribute__((always_inline)) { fill(t, lanes::sqrt(weight(t)), x); });
   const F floor = larger(c.floor * (1 / c.second), lanes::sqrt(first.unexplained.narrow()) * kOwnFloor);
   set_residual(c, others, first, n, r);
-  const F per_scale = (1 / kResidualWeight) / geometric_mean(r, 1, n - 1, floor);
-  const Fit fit = regress(1, n - 1, K, &first.unexplained, [&](int64_t t, F* x) __attribute__((always_inline)) {
-    const F s = r[t] * per_scale;
-    fill(t, 1.0f / (s * s + 1.0f), x);
+  const F first_scale = geometric_mean(r, 1, n - 1, floor), per_scale = (1 / kResidualWeight) / first_scale;
+  const F rho = lag_one_correlation(r, n, first_scale * kResidualClip);
+  LaneSeries& white = work.scratch[0];
+  for (int64_t t = 2; t < n - 1; ++t) white.set(t, r[t] - rho * r[t - 1]);
+  const F per_white = (1 / kResidualWeight) / geometric_mean(white, 2, n - 1, floor);
+  const D noise = first.unexplained * (D(1) - D(rho) * D(rho));
+  F before[kMaxColumns], weight_before = weight(1);
+  fill(1, splat(1.0f), before);
+  const Fit fit = regress(2, n - 1, K, &noise, [&](int64_t t, F* x) __attribute__((always_inline)) {
+    F now[kMaxColumns];
+    fill(t, splat(1.0f), now);
+    const F s = white[t] * per_white, weight_now = weight(t), scale = lanes::sqrt(weight_now * weight_before / (s * s + 1.0f));
+    for (int k = 0; k <= K; ++k) {
+      x[k] = scale * (now[k] - rho * before[k]);
+      before[k] = now[k];
+    }
+    weight_before = weight_now;
   });
   set_residual(c, others, fit, n, r);
   for (int i = 0; i < K; ++i) out.put(asinh(fit.b[i]));

@@ -357,7 +357,8 @@ TwoTerms two_terms(double a, double b, double d, double y0, double y1) {
   return {(y0 * d - y1 * b) / determinant, (y1 * a - y0 * b) / determinant};
 }
 
-// The second difference regressed on monomials of value and velocity, twice: the second fit trusts large residuals less. Then the
+// The second difference regressed on monomials of value and velocity, twice: the second fit knows that neighbouring residuals are
+// correlated (both sides are freed of rho times their neighbour: Cochrane and Orcutt) and trusts large ones less. Then the
 // law of the residual r, its memory, that of the noise added and of the noise that multiplies the value, and its roughness.
 void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others) {
   const int64_t n = c.n, begin = 1, end = n - 1;
@@ -378,9 +379,22 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
   const Fit first = regress(begin, end, columns, inside, response, 0);
   const double floor = std::max(c.floor / c.unit.second, kOwnFloor * std::sqrt(first.unexplained));
   set_residual(first.b);
-  const double scale = kResidualWeight * std::exp(log_moments(r, begin, end, floor).mean);
-  const Numbers r0 = r;
-  const Fit fit = regress(begin, end, columns, [&](int64_t t) { return inside(t) / (1 + std::pow(r0[t] / scale, 2)); }, response, first.unexplained);
+  const double first_scale = std::exp(log_moments(r, begin, end, floor).mean), scale = kResidualWeight * first_scale;
+  const double limit = kResidualClip * first_scale;
+  const double product = mean(begin + 1, end, [&](int64_t t) { return clamp(r[t], limit) * clamp(r[t - 1], limit); });
+  const double squares = mean(begin + 1, end, [&](int64_t t) { return (std::pow(clamp(r[t], limit), 2) + std::pow(clamp(r[t - 1], limit), 2)) / 2; });
+  const double rho = std::clamp<double>(product / (squares + 1e-36), 0, kMaxCorrelation);
+  Numbers white(n);
+  for (int64_t t = begin + 1; t < end; ++t) white[t] = r[t] - rho * r[t - 1];
+  const double white_scale = kResidualWeight * std::exp(log_moments(white, begin + 1, end, floor).mean);
+  const auto white_columns = [&](int64_t t) {
+    Numbers x = columns(t);
+    const Numbers before = columns(t - 1);
+    for (size_t i = 0; i < x.size(); ++i) x[i] -= rho * before[i];
+    return x;
+  };
+  const Fit fit = regress(begin + 1, end, white_columns, [&](int64_t t) { return inside(t) * inside(t - 1) / (1 + std::pow(white[t] / white_scale, 2)); },
+                          [&](int64_t t) { return c.a[t] - rho * c.a[t - 1]; }, first.unexplained * (1 - rho * rho));
   set_residual(fit.b);
   for (const double b : fit.b) out.put(std::asinh(b));
   // The dynamics near where this trajectory lives: linear about its own mean, in the second difference and in what is left of it.
@@ -430,27 +444,17 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
     out.put(std::asinh(4 * c.constant / square));
     out.put(std::asinh(4 * c.slope / square));
   }
+  // The squared step q of the residual: its mean, with the weights u^2, W and W u^2, and its weighted fit by 1 and u^2.
   const auto q = [&](int64_t t) { return std::pow(r[t] - r[t - 1], 2) / square; };
   const auto xx = [&](int64_t t) { return u[t] * u[t]; };
-  const auto near = [&](int64_t t) { return weight[t] * weight[t]; };
+  const auto W = [&](int64_t t) { return weight[t] * weight[t]; };
   const auto average = [&](auto f) { return mean(begin + 1, end, f); };
-  const double near_q = average([&](int64_t t) { return near(t) * q(t); }), near_qx = average([&](int64_t t) { return near(t) * q(t) * xx(t); });
-  const TwoTerms weighted = two_terms(average(near), average([&](int64_t t) { return near(t) * xx(t); }),
-                                      average([&](int64_t t) { return near(t) * xx(t) * xx(t); }), near_q, near_qx);
-  const double x2 = average(xx), x4 = average([&](int64_t t) { return xx(t) * xx(t); }), q0 = average(q);
-  const double qx = average([&](int64_t t) { return q(t) * xx(t); });
-  const double b1 = (qx - x2 * q0) / (x4 - x2 * x2 + 1e-3 * x4 + 1e-30), b0 = q0 - b1 * x2;
+  const double Wq = average([&](int64_t t) { return W(t) * q(t); }), Wqx = average([&](int64_t t) { return W(t) * q(t) * xx(t); });
+  const TwoTerms rough = two_terms(average(W), average([&](int64_t t) { return W(t) * xx(t); }),
+                                   average([&](int64_t t) { return W(t) * xx(t) * xx(t); }), Wq, Wqx);
   out.put(0.5 * log_positive(square));
-  out.put(std::log(q0 + 1e-12));
-  out.put(std::log(qx + 1e-12));
-  out.put(std::asinh(10 * b0));
-  out.put(std::asinh(10 * b1));
-  out.put(std::log(std::max(b0, 1e-5)));
-  out.put(std::log(std::max(b1, 1e-5)));
-  out.put(std::log(near_q + 1e-12));
-  out.put(std::log(near_qx + 1e-12));
-  out.put(std::log(std::max(weighted.constant, 1e-5)));
-  out.put(std::log(std::max(weighted.slope, 1e-5)));
+  for (const double x : {average(q), average([&](int64_t t) { return q(t) * xx(t); }), Wq, Wqx}) out.put(std::log(x + 1e-12));
+  for (const double b : {rough.constant, rough.slope}) out.put(std::asinh(10 * b)), out.put(std::log(std::max(b, 1e-5)));
 }
 
 template <size_t N>

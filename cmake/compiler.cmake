@@ -17,6 +17,8 @@ if(PENN_NATIVE)
 endif()
 
 if(PENN_SANITIZE)
-  target_compile_options(penn_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  # -ffp-contract=off: the checks split blocks, gcc then fuses a*b+c in one half of a lane pair and not in the other, and a trajectory
+  # would depend on the lane it runs in.
+  target_compile_options(penn_flags INTERFACE -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -ffp-contract=off)
   target_link_options(penn_flags INTERFACE -fsanitize=address,undefined)
 endif()

@@ -8,21 +8,27 @@
 #ifdef PENN_HAVE_TORCH
 #include "penn/model/model_file.h"
 #include "penn/network/blas.h"
+#include "penn/train/checkpoint.h"
 #endif
 
 namespace penn {
 namespace {
 
 #ifdef PENN_HAVE_TORCH
-bool is_model(const std::string& what) {
-  const std::string ending = ".safetensors";
-  return what.size() > ending.size() && what.compare(what.size() - ending.size(), ending.size(), ending) == 0;
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() > ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
 }
 #endif
 
 int info(const std::string& what) {
 #ifdef PENN_HAVE_TORCH
-  if (is_model(what)) {
+  if (ends_with(what, ".checkpoint")) {
+    const Progress progress = read_checkpoint(what).progress;
+    fmt::print("unfinished training: step {}, {:.1f} minutes, best validation NLL {}\n", progress.step, progress.seconds / 60,
+               progress.validations > 0 ? fmt::format("{:.4f}", progress.best_nll) : "not known yet");
+    return 0;
+  }
+  if (ends_with(what, ".safetensors")) {
     fmt::print("{}\nMachine\n  {}\n", describe_model(load_model(find_model(what))), blas_report());
     return 0;
   }
@@ -36,7 +42,7 @@ int info(const std::string& what) {
 void add_command_info(CLI::App& app, Run& run) {
   auto what = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("info", "Print what a system or a model says, as it was understood");
-  command->add_option("SYSTEM|MODEL", *what, "System file, name of a shipped system, or a model file (.safetensors)")->required();
+  command->add_option("SYSTEM|MODEL", *what, "System file, name of a shipped system, model file (.safetensors) or checkpoint")->required();
   command->callback([what, &run] { run = [what] { return info(*what); }; });
 }
 

@@ -122,8 +122,8 @@ void FractionalGrid::interpolate(const float basis[kNodes][kPairWidth], int k, X
   const float* c = table_.data() + static_cast<size_t>(k) * kNodes;
   X even = 0.0f, odd = 0.0f;  // two sums: half the latency
   for (int p = 0; p < kNodes; p += 2) {
-    even = even + load_pair(basis[p]) * c[p];
-    odd = odd + load_pair(basis[p + 1]) * c[p + 1];
+    even = fma(load_pair(basis[p]), c[p], even);
+    odd = fma(load_pair(basis[p + 1]), c[p + 1], odd);
   }
   log_amplitude = even + odd;
 }

@@ -57,6 +57,26 @@ inline F sqrt(F x) {
 #endif
 }
 
+// a b + c with one rounding where the processor can. Written out instead of left to the compiler, which may fuse in one half of a
+// pair and not in the other: a trajectory must be the same bits in every lane. (Files that need that are compiled with
+// -ffp-contract=off.)
+inline F fma(F a, F b, F c) {
+#if defined(__AVX512F__)
+  return (F)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif defined(__FMA__)
+  return (F)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__ARM_FEATURE_FMA)
+  F r;
+  for (int i = 0; i < kWidth; ++i) r[i] = __builtin_fmaf(a[i], b[i], c[i]);
+  return r;
+#else
+  return a * b + c;
+#endif
+}
+inline F fma(F a, float b, float c) { return fma(a, splat(b), splat(c)); }
+inline F fma(F a, F b, float c) { return fma(a, b, splat(c)); }
+inline F fma(F a, float b, F c) { return fma(a, splat(b), c); }
+
 // Nearest integer, as a float, for |x| < 2^22.
 inline F round_nearest(F x) { return (x + 12582912.0f) - 12582912.0f; }
 
@@ -67,21 +87,21 @@ inline F log2_positive(F x) {
   const F f = as_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;    // in [sqrt(1/2) - 1, sqrt(2) - 1]
   // Pairs of coefficients side by side (Estrin): a third of the latency of a Horner chain.
   const F f2 = f * f, f4 = f2 * f2;
-  const F p0 = f * -0.2500174641609192f + 0.33333858847618103f;
-  const F p1 = f * -0.16565634310245514f + 0.1996539831161499f;
-  const F p2 = f * -0.14350201189517975f + 0.14876963198184967f;
-  const F p = (f2 * 0.08917863667011261f + p2) * f4 + (p1 * f2 + p0);
-  const F q = f2 * (p * f - 0.5f);                                  // ln(1+f) - f
-  return e + (f * 1.44269504f + q * 1.44269504f);
+  const F p0 = fma(f, -0.2500174641609192f, 0.33333858847618103f);
+  const F p1 = fma(f, -0.16565634310245514f, 0.1996539831161499f);
+  const F p2 = fma(f, -0.14350201189517975f, 0.14876963198184967f);
+  const F p = fma(fma(f2, 0.08917863667011261f, p2), f4, fma(p1, f2, p0));
+  const F q = f2 * fma(p, f, -0.5f);                               // ln(1+f) - f
+  return e + fma(f, 1.44269504f, q * 1.44269504f);
 }
 
 // 2^f for |f| <= 1/2; relative error 2e-7.
 inline F exp2_fraction(F f) {
   const F f2 = f * f;
-  const F p0 = f * 0.6931472420692444f + 1.0000001192092896f;
-  const F p1 = f * 0.05550297349691391f + 0.2402210682630539f;
-  const F p2 = f * 0.0013410004321485758f + 0.009676036424934864f;
-  return (p2 * f2 + p1) * f2 + p0;
+  const F p0 = fma(f, 0.6931472420692444f, 1.0000001192092896f);
+  const F p1 = fma(f, 0.05550297349691391f, 0.2402210682630539f);
+  const F p2 = fma(f, 0.0013410004321485758f, 0.009676036424934864f);
+  return fma(fma(p2, f2, p1), f2, p0);
 }
 
 // 2^x for x in [-126, 127], saturating above, meaningless below; relative error 3e-7. For random draws, where that is harmless.
@@ -105,10 +125,10 @@ inline F exp2(F x) {
 inline F sinpi_half(F t) {
   const F s = t * t;
   F p = splat(0.07756038755178452f);
-  p = p * s - 0.5982421040534973f;
-  p = p * s + 2.550069808959961f;
-  p = p * s - 5.167709827423096f;
-  p = p * s + 3.1415927410125732f;
+  p = fma(p, s, -0.5982421040534973f);
+  p = fma(p, s, 2.550069808959961f);
+  p = fma(p, s, -5.167709827423096f);
+  p = fma(p, s, 3.1415927410125732f);
   return p * t;
 }
 
@@ -129,7 +149,7 @@ inline F log10(F x) { return log(x) * 0.43429448f; }
 inline F exp(F x) {
   const F high = x * 1.44269504f;
   const F n = round_nearest(max(min(high, splat(129.0f)), splat(-127.0f)));
-  const F rest = (x - n * 0.693145752f) - n * 1.42860677e-6f;       // ln 2 in two parts
+  const F rest = fma(n, -1.42860677e-6f, fma(n, -0.693145752f, x));       // ln 2 in two parts
   const I inside = (high > -127.0f) & (high < 129.0f);
   const F small = exp2(inside ? rest * 1.44269504f : F{});
   const I k = to_int(n);
@@ -142,9 +162,9 @@ inline F exp(F x) {
 // Both are a shift and one polynomial: x = pi (n + t), sin x = (-1)^n sin(pi t).
 inline F sin_shifted(F x, float shift) {
   // cos x = sin(x + pi/2): the shift is applied to n + t, where it is exact.
-  const F n = round_nearest(x * 0.318309886f + shift);
+  const F n = round_nearest(fma(x, 0.318309886f, shift));
   const F m = n - shift;                                            // x ~ pi m, half integers for the cosine
-  const F rest = ((x - m * 3.140625f) - m * 9.67025757e-4f) - m * 6.27711409e-7f;  // pi in three parts
+  const F rest = fma(m, -6.27711409e-7f, fma(m, -9.67025757e-4f, fma(m, -3.140625f, x)));  // pi in three parts
   const F s = sinpi_half(rest * 0.318309886f);
   return as_float(as_int(s) ^ (to_int(n) << 31));
 }
@@ -157,11 +177,11 @@ inline F tanh(F x) {
   const F a = abs(x);
   const F s = x * x;
   F p = splat(-0.0089f);                                            // odd Taylor polynomial for |x| < 0.3
-  p = p * s + 0.021869488f;
-  p = p * s - 0.053968254f;
-  p = p * s + 0.13333333f;
-  p = p * s - 0.33333333f;
-  const F small = x + x * s * p;
+  p = fma(p, s, 0.021869488f);
+  p = fma(p, s, -0.053968254f);
+  p = fma(p, s, 0.13333333f);
+  p = fma(p, s, -0.33333333f);
+  const F small = fma(x * s, p, x);
   const F big = copy_sign(1.0f - 2.0f / (exp(2.0f * a) + 1.0f), x);
   return x != x ? x : (a < 0.3f ? small : big);
 }
@@ -192,6 +212,7 @@ inline X operator-(X x, X y) { return {x.a - y.a, x.b - y.b}; }
 inline X operator*(X x, X y) { return {x.a * y.a, x.b * y.b}; }
 inline X operator/(X x, X y) { return {x.a / y.a, x.b / y.b}; }
 inline X operator-(X x) { return {-x.a, -x.b}; }
+inline X fma(X x, X y, X z) { return {fma(x.a, y.a, z.a), fma(x.b, y.b, z.b)}; }
 inline X log2_positive(X x) { return {log2_positive(x.a), log2_positive(x.b)}; }
 inline X exp2_saturating(X x) { return {exp2_saturating(x.a), exp2_saturating(x.b)}; }
 inline X sinpi_half(X x) { return {sinpi_half(x.a), sinpi_half(x.b)}; }

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 const char* const kFlags[] = {"-std=gnu++17", "-O3",    "-march=native", "-fno-math-errno", "-fno-trapping-math",
-                              "-ffp-contract=fast", "-fPIC", "-shared", "-w"};
+                              "-ffp-contract=off", "-fPIC", "-shared", "-w"};
 
 class CompiledKernel final : public Kernel {
  public:

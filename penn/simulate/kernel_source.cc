@@ -43,7 +43,7 @@ class Printer {
     line(2, "float* out = b.out + lane;");
     line(2, "int64_t phase = b.first_step % b.steps_per_sample, recorded = 0;");
     line(2, "for (int64_t i = 0; i < b.steps; ++i) {");
-    line(3, "[[maybe_unused]] const X t = t0 + dt * X(static_cast<float>(b.first_step + i));");
+    line(3, "[[maybe_unused]] const X t = fma(dt, X(static_cast<float>(b.first_step + i)), t0);");
     line(3, "if (phase == 0) {");
     print_nodes(4, channel_marks, {Rate::kStep, Rate::kStage});
     std::string check = "X(0.0f)";  // x - x is 0 for every finite x and NaN otherwise
@@ -57,7 +57,7 @@ class Printer {
     line(3, "if (++phase == b.steps_per_sample) phase = 0;");
     if (!rk4) {
       print_nodes(3, step_marks, {Rate::kStep, Rate::kStage});
-      for (size_t s = 0; s < S; ++s) line(3, fmt::format("const X n{} = x{} + dt * {}{};", s, s, name(p_.drift[s]), noise_terms(static_cast<int>(s))));
+      for (size_t s = 0; s < S; ++s) line(3, fmt::format("const X n{} = {};", s, euler_step(s)));
       for (size_t s = 0; s < S; ++s) line(3, fmt::format("x{} = n{};", s, s));
     } else {
       print_rk4(step_marks, S);
@@ -71,11 +71,12 @@ class Printer {
  private:
   void line(int depth, const std::string& text) { out_ += std::string(2 * static_cast<size_t>(depth), ' ') + text + "\n"; }
 
-  std::string noise_terms(int state) const {
-    std::string terms;
+  // x + dt * drift + sum of coefficient * increment, in fused operations.
+  std::string euler_step(size_t state) const {
+    std::string value = fmt::format("fma(dt, {}, x{})", name(p_.drift[state]), state);
     for (const StepProgram::Term& term : p_.diffusion)
-      if (term.state == state) terms += fmt::format(" + {} * load_pair(b.driving[{}] + i * L + lane)", name(term.coefficient), term.noise);
-    return terms;
+      if (term.state == static_cast<int>(state)) value = fmt::format("fma({}, load_pair(b.driving[{}] + i * L + lane), {})", name(term.coefficient), term.noise, value);
+    return value;
   }
 
   static std::string number(double value) {
@@ -104,11 +105,22 @@ class Printer {
         if (marks[i] && p_.rate[i] == rate) print_node(depth, static_cast<NodeId>(i));
   }
 
+  // A sum with a product in it as one fused operation, or "".
+  std::string fused_sum(const GraphNode& n) const {
+    if (n.op != Op::kAdd && n.op != Op::kSub) return "";
+    const bool minus = n.op == Op::kSub;
+    const GraphNode &a = p_.graph[n.a], &b = p_.graph[n.b];
+    if (b.op == Op::kMul) return fmt::format("fma({}{}, {}, {})", minus ? "-" : "", name(b.a), name(b.b), name(n.a));
+    if (a.op == Op::kMul) return fmt::format("fma({}, {}, {}{})", name(a.a), name(a.b), minus ? "-" : "", name(n.b));
+    return "";
+  }
+
   void print_node(int depth, NodeId id) {
     const GraphNode& n = p_.graph[id];
     if (n.op == Op::kSymbol || n.op == Op::kNumber) return;
     std::string right;
     if (n.op == Op::kNeg) right = "-" + name(n.a);
+    else if (const std::string fused = fused_sum(n); !fused.empty()) right = fused;
     else if (n.op == Op::kAdd || n.op == Op::kSub || n.op == Op::kMul || n.op == Op::kDiv) right = fmt::format("{} {} {}", name(n.a), op_name(n.op), name(n.b));
     else if (n.op == Op::kPow) right = fmt::format("pow({}, {})", name(n.a), name(n.b));
     else if (n.b >= 0) right = fmt::format("{}({}, {})", op_name(n.op), name(n.a), name(n.b));
@@ -126,7 +138,7 @@ class Printer {
     for (const size_t s : held) line(3, fmt::format("X n{};", s));
     line(3, "{");
     print_nodes(4, marks, {Rate::kStage});  // the compiler drops what they do not need
-    for (const size_t s : held) line(4, fmt::format("n{} = x{} + dt * {}{};", s, s, name(p_.drift[s]), noise_terms(static_cast<int>(s))));
+    for (const size_t s : held) line(4, fmt::format("n{} = {};", s, euler_step(s)));
     line(3, "}");
 
     if (!free.empty()) {
@@ -141,14 +153,14 @@ class Printer {
         const char* h = increments[k - 1];
         std::string in = k == 1 ? "t" : fmt::format("t + {}", h), out;
         for (const size_t s : free) {
-          in += k == 1 ? fmt::format(", x{}", s) : fmt::format(", x{} + {} * k{}_{}", s, h, k - 1, s);
+          in += k == 1 ? fmt::format(", x{}", s) : fmt::format(", fma({}, k{}_{}, x{})", h, k - 1, s, s);
           out += fmt::format(", k{}_{}", k, s);
         }
         line(3, "X " + out.substr(2) + ";");
         line(3, "stage(" + in + out + ");");
       }
     }
-    for (const size_t s : free) line(3, fmt::format("x{0} = x{0} + sixth_dt * (k1_{0} + X(2.0f) * (k2_{0} + k3_{0}) + k4_{0});", s));
+    for (const size_t s : free) line(3, fmt::format("x{0} = fma(sixth_dt, fma(X(2.0f), k2_{0} + k3_{0}, k1_{0}) + k4_{0}, x{0});", s));
     for (const size_t s : held) line(3, fmt::format("x{} = n{};", s, s));
   }
 

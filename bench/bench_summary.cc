@@ -1,5 +1,5 @@
 // Speed of the trajectory statistics: trajectories per second on one core, checked against the reference before timed.
-//   build/bench/bench_summary [length]
+//   build/bench_summary [length]
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,7 +23,8 @@ std::vector<float> make_trajectories(int64_t B, int64_t n, int64_t d) {
     for (int64_t t = 0; t < n; ++t) {
       for (int64_t c = 0; c < d; ++c) {
         double noise = -6;
-        for (uint32_t i = 0; i < 12; ++i) noise += key.uniform(static_cast<uint32_t>(c), static_cast<uint32_t>(12 * t) + i);
+        for (uint32_t i = 0; i < 12; ++i)
+          noise += key.uniform(static_cast<uint32_t>(c), static_cast<uint32_t>(12 * t) + i);
         x[c] = 0.9 * x[c] + 0.1 * x[0] + noise;
         z[(b * n + t) * d + c] = static_cast<float>(x[c]);
       }
@@ -47,10 +48,13 @@ void run(int64_t n, int64_t d) {
   }
   const std::vector<double> reference = summary_reference(options, summary.scaling(), z.data(), n);
   double worst = 0;
-  for (int64_t f = 0; f < summary.size(); ++f) worst = std::max(worst, std::fabs(reference[f] - out[f]) / (1 + std::fabs(reference[f])));
+  for (int64_t f = 0; f < summary.size(); ++f)
+    worst = std::max(worst, std::fabs(reference[f] - out[f]) / (1 + std::fabs(reference[f])));
   std::sort(rates.begin(), rates.end());
-  fmt::print("n = {}, d = {}: {} features, {:.0f} trajectories/s on one core (best {:.0f}), largest difference from the reference {:.1e}\n", n, d,
-             summary.size(), rates[rates.size() / 2], rates.back(), worst);
+  fmt::print(
+      "n = {}, d = {}: {} features, {:.0f} trajectories/s on one core (best {:.0f}), largest difference from the "
+      "reference {:.1e}\n",
+      n, d, summary.size(), rates[rates.size() / 2], rates.back(), worst);
 }
 
 }  // namespace

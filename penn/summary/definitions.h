@@ -1,5 +1,5 @@
-// Constants of the statistics, shared by the fast code, its twin and the names. Changing any of them changes what a trained
-// network sees: raise kSummaryVersion.
+// Constants of the statistics, shared by the fast code, its twin and the names. Changing any of them changes what a
+// trained network sees: raise kSummaryVersion.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,8 @@ inline constexpr int kMaxBins = 16;
 inline constexpr float kClip = 8388608.0f;  // of |y|
 inline constexpr float kTiny = 1e-18f;      // what counts as zero, in y; its square is still a normal float
 inline constexpr float kFloor = 1e-7f;      // smallest size inside a logarithm, in units of the trajectory's spread
-inline constexpr float kOwnFloor = 1e-3f;   // the same for residuals and block means, in units of their own scale: smaller ones are rounding
+inline constexpr float kOwnFloor =
+    1e-3f;  // the same for residuals and block means, in units of their own scale: smaller ones are rounding
 inline constexpr float kOutputLimit = 1e4f;
 
 // Lags of autocorrelations: of asinh-scaled increments, of asinh-scaled values, of values about their mean, ...
@@ -40,42 +41,54 @@ inline constexpr std::array kCrossValueLags = {0, 1, 2, 4, 8, 16, 32, 64};
 inline constexpr std::array kCrossIncrementLags = {0, 1, 2, 4, 8};
 inline constexpr std::array kCrossResidualLags = {0, 1, 2, 4};
 
-// A lag k fits a series of m values when half of it is left. One that does not fit gets the numbers of the longest that does.
-inline bool lag_fits(int64_t lag, int64_t m) { return lag <= std::max<int64_t>(1, m / 2); }
-inline bool block_fits(int64_t block, int64_t n) { return n / block >= 3; }
+// A lag k fits a series of m values when half of it is left. One that does not fit gets the numbers of the longest that
+// does.
+inline bool lag_fits(int64_t lag, int64_t m) {
+  return lag <= std::max<int64_t>(1, m / 2);
+}
+inline bool block_fits(int64_t block, int64_t n) {
+  return n / block >= 3;
+}
 
 // The law of a series: knots in rho = ln(|s| / geometric mean). Between neighbours c < c' the share above is
-// E[max(rho - c, 0) - max(rho - c', 0)] / (c' - c): an empirical distribution function with soft edges, without sorting.
-// Knots below kShareSplit give the share below instead, so that it is always the smaller part that is told.
+// E[max(rho - c, 0) - max(rho - c', 0)] / (c' - c): an empirical distribution function with soft edges, without
+// sorting. Knots below kShareSplit give the share below instead, so that it is always the smaller part that is told.
 inline constexpr std::array kKnots = {-3.0f, -2.0f, -1.4f, -0.8f, -0.4f, 0.0f, 0.3f, 0.6f,
                                       0.9f,  1.2f,  1.5f,  1.8f,  2.2f,  2.7f, 3.3f, 4.0f};
 inline constexpr float kShareSplit = 0.2f;
 inline constexpr int kShares = static_cast<int>(kKnots.size()) - 1;
 inline constexpr std::array kLawLags = {1, 16};  // increments whose law is described so
-inline constexpr int kPerLag = 7;               // numbers for every lag of SummaryOptions
-inline constexpr int kTop = 4;                  // largest values kept
+inline constexpr int kPerLag = 7;                // numbers for every lag of SummaryOptions
+inline constexpr int kTop = 4;                   // largest values kept
 
 inline constexpr float kBinReach = 1.2f;    // outermost bins of the value, in its scale
 inline constexpr float kGridReach = 1.0f;   // of the grids
 inline constexpr float kBinPrior = 0.25f;   // weight of the whole trajectory's mean in every bin
 inline constexpr float kValueLimit = 3.0f;  // regressions leave out what lies beyond, with a soft edge
 inline constexpr float kVelocityLimit = 5.0f;
-inline constexpr float kRidge = 1e-4f;      // relative to a column's own square
+inline constexpr float kRidge = 1e-4f;  // relative to a column's own square
 inline constexpr float kCoefficientPrior = 10.0f;
-inline constexpr float kResidualWeight = 8.0f;  // residuals beyond this many geometric means count less in the second fit
+inline constexpr float kResidualWeight =
+    8.0f;  // residuals beyond this many geometric means count less in the second fit
 inline constexpr float kResidualClip = 12.0f;
 inline constexpr float kMaxCorrelation = 0.999f;  // of neighbouring residuals
-// Residuals are weighted by 1/(kNoiseWeight + u^2) where noise that is added and noise that multiplies u are told apart.
+// Residuals are weighted by 1/(kNoiseWeight + u^2) where noise that is added and noise that multiplies u are told
+// apart.
 inline constexpr float kNoiseWeight = 0.1f, kNoiseRidge = 1e-3f;
 
-// Columns of the regressions: own monomials and three per other channel. One more column, the response, makes a multiple of 3.
+// Columns of the regressions: own monomials and three per other channel. One more column, the response, makes a
+// multiple of 3.
 inline constexpr int kSecondOwn = 8;  // 1 u u^2 u^3 w uw u^2w u^4w
 inline constexpr int kFirstOwn = 5;   // 1 u u^2 u^3 u^5
 inline constexpr int kLocalOwn = 4;   // 1 x w xw about the trajectory's mean; two responses
 inline constexpr int kMaxOthers = 3;
-inline int others_of(int64_t channels) { return static_cast<int>(std::min<int64_t>(channels - 1, kMaxOthers)); }
+inline int others_of(int64_t channels) {
+  return static_cast<int>(std::min<int64_t>(channels - 1, kMaxOthers));
+}
 // The j-th other channel of channel c: its neighbours in cyclic order.
-inline int other_channel(int c, int j, int64_t channels) { return static_cast<int>((c + 1 + j) % channels); }
+inline int other_channel(int c, int j, int64_t channels) {
+  return static_cast<int>((c + 1 + j) % channels);
+}
 
 // A channel's scale in units of y.
 struct ChannelUnits {

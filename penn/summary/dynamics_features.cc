@@ -12,10 +12,11 @@ constexpr int kQuantities = 7;  // a, a^2, a w, w^2, j^2, j v, j j'
 constexpr int kBinChunk = 64;
 
 // total[bin][0] = W, then the weighted sums of the quantities.
-void bin_sums(const ChannelLanes& c, const LaneSeries& a, const LaneSeries& w, int64_t n, int bins, D (*total)[1 + kQuantities]) {
+void bin_sums(const ChannelLanes& c, int64_t n, int bins, D (*total)[1 + kQuantities]) {
   alignas(64) float position[kBinChunk * kRow], quantity[kQuantities][kBinChunk * kRow];
   const auto third = [&](int64_t t) {
-    const F second_now = (c.y[t + 1] - c.y[t]) - (c.y[t] - c.y[t - 1]), second_next = (c.y[t + 2] - c.y[t + 1]) - (c.y[t + 1] - c.y[t]);
+    const F second_now = (c.y[t + 1] - c.y[t]) - (c.y[t] - c.y[t - 1]),
+            second_next = (c.y[t + 2] - c.y[t + 1]) - (c.y[t + 1] - c.y[t]);
     return clamp((second_next - second_now) * (1 / c.third), 1e6f);
   };
   const auto step = [&](int64_t t) { return clamp((c.y[t + 1] - c.y[t]) * (1 / c.velocity), 1e6f); };
@@ -24,8 +25,14 @@ void bin_sums(const ChannelLanes& c, const LaneSeries& a, const LaneSeries& w, i
     const int count = static_cast<int>(std::min<int64_t>(kBinChunk, n - 2 - chunk));
     for (int i = 0; i < count; ++i) {
       const int64_t t = chunk + i;
-      const F A = a[t], w_t = w[t], j = third(t), v = step(t);
-      const F q[kQuantities] = {A, A * A, A * w_t, w_t * w_t, (j * j + j_before * j_before) * 0.5f, (j * v + j_before * v_before) * 0.5f, j * j_before};
+      const F A = c.a(t), w_t = c.w(t), j = third(t), v = step(t);
+      const F q[kQuantities] = {A,
+                                A * A,
+                                A * w_t,
+                                w_t * w_t,
+                                (j * j + j_before * j_before) * 0.5f,
+                                (j * v + j_before * v_before) * 0.5f,
+                                j * j_before};
       for (int k = 0; k < kQuantities; ++k) store(quantity[k] + i * kRow, q[k]);
       store(position + i * kRow, bin_position(c.u(t), bins, kBinReach));
       j_before = j, v_before = v;
@@ -67,31 +74,30 @@ void put_bins(FeatureLanes& out, const D (*total)[1 + kQuantities], int bins, do
 void put_dynamics(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const SummaryOptions& options) {
   const int64_t n = work.n;
   const double count = static_cast<double>(n - 4);
-  LaneSeries &a = work.scratch[0], &w = work.scratch[1];
   D fourth[2];
-  a.set(0, F{}), w.set(0, F{});
-  sum_rows<2>(1, n - 1, fourth, [&](int64_t t, F(&sum)[2]) __attribute__((always_inline)) {
-    const F A = c.a(t), W = c.w(t), A2 = A * A, W2 = W * W;
-    a.set(t, A), w.set(t, W);
-    sum[0] += A2 * A2;
-    sum[1] += W2 * W2;
-  });
+  sum_rows<2>(
+      1, n - 1, fourth, [&](int64_t t, F(&sum)[2]) __attribute__((always_inline)) {
+        const F A = c.a(t), W = c.w(t), A2 = A * A, W2 = W * W;
+        sum[0] += A2 * A2;
+        sum[1] += W2 * W2;
+      });
   D bins[kMaxBins][1 + kQuantities];
-  bin_sums(c, a, w, n, options.bins, bins);
+  bin_sums(c, n, options.bins, bins);
   put_bins(out, bins, options.bins, count);
   for (int i = 0; i < 2; ++i) {
-    const D square = put_memory(out, i == 0 ? a : w, 1, n - 1, kDifferenceMemory.data(), kDifferenceMemory.size());
+    const D square =
+        put_memory(out, i == 0 ? c.a_rows : c.w_rows, 1, n - 1, kDifferenceMemory.data(), kDifferenceMemory.size());
     out.put(log_positive((fourth[i] / D(static_cast<double>(n - 2))).narrow()) - 2.0f * log_positive(square.narrow()));
   }
 
-  LaneSeries& position = work.scratch[2];
+  LaneSeries &position = work.scratch[0], &velocity = work.scratch[1];
   for (int64_t t = 2; t < n - 2; ++t) {
     position.set(t, bin_position(c.u(t), options.grid, kGridReach));
-    w.set(t, bin_position(w[t], options.grid, kGridReach));
+    velocity.set(t, bin_position(c.w(t), options.grid, kGridReach));
   }
   D cells[kMaxBins * kMaxBins * 2];
-  const LaneSeries* const response[] = {&a};
-  grid_sums<1>(position, w, response, 2, n - 2, options.grid, cells);
+  const LaneSeries* const response[] = {&c.a_rows};
+  grid_sums<1>(position, velocity, response, 2, n - 2, options.grid, cells);
   for (int i = 0; i < options.grid * options.grid; ++i) {
     const D W = cells[2 * i] + D(kBinPrior);
     out.put(log_positive((W / D(count)).narrow()));

@@ -17,15 +17,16 @@ class Names {
   }
   void add_shares(const std::string& of) {
     for (int i = 0; i < kShares; ++i)
-      add(fmt::format("{} share {} {:.3g}", of, kKnots[i] < kShareSplit ? "below" : "above", std::exp((kKnots[i] + kKnots[i + 1]) / 2)));
+      add(fmt::format("{} share {} {:.3g}", of, kKnots[i] < kShareSplit ? "below" : "above",
+                      std::exp((kKnots[i] + kKnots[i + 1]) / 2)));
   }
   void add_law(const std::string& of) {
     for (const char* what : {"log scale", "log rms", "log spread", "asymmetry"}) add(of + " " + what);
     add_shares(of);
     for (int i = 1; i <= kTop; ++i) add(fmt::format("{} largest {}", of, i));
   }
-  void add_coefficients(const std::string& of, const std::vector<std::string>& own, const std::vector<std::string>& others,
-                        const std::vector<std::string>& of_others) {
+  void add_coefficients(const std::string& of, const std::vector<std::string>& own,
+                        const std::vector<std::string>& others, const std::vector<std::string>& of_others) {
     for (const std::string& term : own) add(of + " on " + term);
     for (const std::string& other : others)
       for (const std::string& term : of_others) add(fmt::format("{} on {} of {}", of, term, other));
@@ -37,7 +38,8 @@ class Names {
 };
 
 void add_channel(Names& names, const SummaryOptions& options, const std::vector<std::string>& others) {
-  for (const char* what : {"mean", "log spread", "asymmetry", "minimum", "maximum", "first", "last", "log 2nd moment", "log 4th moment", "log 6th moment"})
+  for (const char* what : {"mean", "log spread", "asymmetry", "minimum", "maximum", "first", "last", "log 2nd moment",
+                           "log 4th moment", "log 6th moment"})
     names.add(what);
   for (const int k : options.lags)
     for (const char* what : {"log scale", "log rms", "log spread", "share above 4", "growth", "largest", "asymmetry"})
@@ -54,8 +56,9 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
   for (const int k : kBlocks)
     for (const char* what : {"log scale", "log spread"}) names.add(fmt::format("block {} {}", k, what));
   for (int bin = 1; bin <= options.bins; ++bin)
-    for (const char* what : {"log share", "2nd difference", "2nd difference on velocity", "log velocity square", "log 2nd difference square",
-                             "log 3rd difference square", "3rd difference on velocity", "3rd difference memory"})
+    for (const char* what : {"log share", "2nd difference", "2nd difference on velocity", "log velocity square",
+                             "log 2nd difference square", "log 3rd difference square", "3rd difference on velocity",
+                             "3rd difference memory"})
       names.add(fmt::format("bin {} {}", bin, what));
   for (const char* what : {"2nd difference", "velocity"}) {
     names.add_memory(what, kDifferenceMemory);
@@ -63,18 +66,24 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
   }
   for (int row = 1; row <= options.grid; ++row)
     for (int column = 1; column <= options.grid; ++column)
-      for (const char* what : {"log share", "2nd difference"}) names.add(fmt::format("cell {},{} {}", row, column, what));
+      for (const char* what : {"log share", "2nd difference"})
+        names.add(fmt::format("cell {},{} {}", row, column, what));
   names.add_coefficients("increment", {"1", "u", "u^2", "u^3", "u^5"}, others, {"u", "u^2", "u^3"});
   names.add("increment log unexplained");
-  names.add_coefficients("2nd difference", {"1", "u", "u^2", "u^3", "w", "u w", "u^2 w", "u^4 w"}, others, {"u", "w", "u^3"});
+  names.add_coefficients("2nd difference", {"1", "u", "u^2", "u^3", "w", "u w", "u^2 w", "u^4 w"}, others,
+                         {"u", "w", "u^3"});
+  names.add_coefficients("2nd difference",
+                         {"1 (past)", "u (past)", "u^2 (past)", "u^3 (past)", "w-", "u w-", "u^2 w-", "u^4 w-"}, others,
+                         {"u (past)", "w-", "u^3 (past)"});
   names.add_coefficients("local 2nd difference", {"1", "x", "w", "x w"}, others, {"x", "w", "x x"});
   names.add_law("residual");
   names.add_memory("residual", kResidualMemory);
   for (const int k : kNoiseLags)
     for (const char* what : {"added", "multiplied"}) names.add(fmt::format("residual {} noise memory {}", what, k));
   names.add("residual log size");
-  for (const char* what : {"log roughness", "log roughness by value", "log roughness near 0", "log roughness far from 0", "roughness at 0",
-                           "log roughness at 0", "roughness on u^2", "log roughness on u^2"})
+  for (const char* what :
+       {"log roughness", "log roughness by value", "log roughness near 0", "log roughness far from 0", "roughness at 0",
+        "log roughness at 0", "roughness on u^2", "log roughness on u^2"})
     names.add(fmt::format("residual {}", what));
 }
 
@@ -104,7 +113,8 @@ std::vector<std::string> summary_names(const SummaryOptions& options) {
       add_cross("residual", kCrossResidualLags);
       for (int row = 1; row <= options.pair_grid; ++row)
         for (int column = 1; column <= options.pair_grid; ++column)
-          for (const std::string& what : {std::string("log share"), "2nd difference of " + options.channels[i], "2nd difference of " + options.channels[j]})
+          for (const std::string& what : {std::string("log share"), "2nd difference of " + options.channels[i],
+                                          "2nd difference of " + options.channels[j]})
             names.add(fmt::format("cell {},{} {}", row, column, what));
     }
   }

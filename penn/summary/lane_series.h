@@ -28,7 +28,8 @@ struct D {
 #if defined(__AVX512F__)
     a = (Half)_mm512_cvtps_pd((__m256)half[0]), b = (Half)_mm512_cvtps_pd((__m256)half[1]);
 #elif defined(__AVX__)
-    a = (Half)_mm256_cvtps_pd((__m128)half[0]), b = (Half)_mm256_cvtps_pd((__m128)half[1]);  // gcc 12 makes seven of each
+    a = (Half)_mm256_cvtps_pd((__m128)half[0]),
+    b = (Half)_mm256_cvtps_pd((__m128)half[1]);  // gcc 12 makes seven of each
 #else
     a = __builtin_convertvector(half[0], Half), b = __builtin_convertvector(half[1], Half);
 #endif
@@ -40,17 +41,32 @@ struct D {
     return x;
   }
 };
-inline D operator+(D x, D y) { return {x.a + y.a, x.b + y.b}; }
-inline D operator-(D x, D y) { return {x.a - y.a, x.b - y.b}; }
-inline D operator*(D x, D y) { return {x.a * y.a, x.b * y.b}; }
-inline D operator/(D x, D y) { return {x.a / y.a, x.b / y.b}; }
-inline D& operator+=(D& x, D y) { return x = x + y; }
-inline D& operator-=(D& x, D y) { return x = x - y; }
-inline D larger(D x, D y) { return {x.a > y.a ? x.a : y.a, x.b > y.b ? x.b : y.b}; }
+inline D operator+(D x, D y) {
+  return {x.a + y.a, x.b + y.b};
+}
+inline D operator-(D x, D y) {
+  return {x.a - y.a, x.b - y.b};
+}
+inline D operator*(D x, D y) {
+  return {x.a * y.a, x.b * y.b};
+}
+inline D operator/(D x, D y) {
+  return {x.a / y.a, x.b / y.b};
+}
+inline D& operator+=(D& x, D y) {
+  return x = x + y;
+}
+inline D& operator-=(D& x, D y) {
+  return x = x - y;
+}
+inline D larger(D x, D y) {
+  return {x.a > y.a ? x.a : y.a, x.b > y.b ? x.b : y.b};
+}
 
 // ---- elementary functions on features and samples ------------------------------------------------
 
-// One instruction each; lanes::max and min, which keep a NaN of the first argument, are often two. There are no NaN here.
+// One instruction each; lanes::max and min, which keep a NaN of the first argument, are often two. There are no NaN
+// here.
 inline F larger(F x, F y) {
 #if defined(__AVX512F__)
   return (F)_mm512_max_ps((__m512)x, (__m512)y);
@@ -73,10 +89,18 @@ inline F smaller(F x, F y) {
   return lanes::min(x, y);
 #endif
 }
-inline F clamp(F x, float limit) { return smaller(larger(x, lanes::splat(-limit)), lanes::splat(limit)); }
-inline F ramp(F x) { return smaller(larger(x, F{}), lanes::splat(1.0f)); }
-inline F signed_square(F x) { return x * lanes::abs(x); }
-inline F log_positive(F x) { return lanes::log2_positive(larger(x, lanes::splat(1e-36f))) * kLn2; }
+inline F clamp(F x, float limit) {
+  return smaller(larger(x, lanes::splat(-limit)), lanes::splat(limit));
+}
+inline F ramp(F x) {
+  return smaller(larger(x, F{}), lanes::splat(1.0f));
+}
+inline F signed_square(F x) {
+  return x * lanes::abs(x);
+}
+inline F log_positive(F x) {
+  return lanes::log2_positive(larger(x, lanes::splat(1e-36f))) * kLn2;
+}
 inline F asinh(F x) {
   const F s = smaller(lanes::abs(x), lanes::splat(1e18f));
   return lanes::copy_sign(lanes::log2_positive(s + lanes::sqrt(s * s + 1.0f)) * kLn2, x);
@@ -111,19 +135,19 @@ inline void sum_rows(int64_t begin, int64_t end, D* total, Body body) {
 }
 
 // total[i] = sum of a[t] b[t - lags[i]], begin <= t - lag, t < end. Rows of b before `begin` must be zero.
-void lagged_sums(const LaneSeries& a, const LaneSeries& b, int64_t begin, int64_t end, const int* lags, int count, D* total);
+void lagged_sums(const LaneSeries& a, const LaneSeries& b, int64_t begin, int64_t end, const int* lags, int count,
+                 D* total);
 
 // ---- features -----------------------------------------------------------------------------------
 
 class FeatureLanes {
  public:
   explicit FeatureLanes(float* rows) : rows_(rows) {}
-  void put(F x) {
-    lanes::store(rows_ + count_++ * kRow, lanes::is_finite(x) ? clamp(x, kOutputLimit) : F{});
-  }
+  void put(F x) { lanes::store(rows_ + count_++ * kRow, lanes::is_finite(x) ? clamp(x, kOutputLimit) : F{}); }
   void put(D x) { put(x.narrow()); }
   void repeat(int64_t count) {  // the last `count` features once more
-    for (int64_t i = 0; i < count; ++i, ++count_) lanes::store(rows_ + count_ * kRow, lanes::load(rows_ + (count_ - count) * kRow));
+    for (int64_t i = 0; i < count; ++i, ++count_)
+      lanes::store(rows_ + count_ * kRow, lanes::load(rows_ + (count_ - count) * kRow));
   }
   int64_t count() const { return count_; }
 
@@ -137,7 +161,9 @@ class FeatureLanes {
 // One channel of kRow trajectories, and what the channels around it need of it (see Channel in summary_reference.cc).
 struct ChannelLanes {
   float location, value, velocity, second, third;  // units in y
-  LaneSeries y;          // from t = 0
+  LaneSeries y;                                    // from t = 0
+  LaneSeries u_rows, w_rows,
+      a_rows;            // value, central velocity and second difference in their units; the latter t = 1 .. n-2
   LaneSeries centred;    // (y - mean)/spread, clipped
   LaneSeries increment;  // asinh(increment / geometric mean), from t = 1
   LaneSeries residual;   // of the second regression, t = 1 .. n-2
@@ -146,10 +172,13 @@ struct ChannelLanes {
   F value_scale, increment_scale;  // geometric means of |y - location| and of |increments|
 
   F own_floor() const { return larger(floor, increment_scale * kOwnFloor); }
-  F u(int64_t t) const { return y[t] * (1 / value) - location / value; }
+  F u(int64_t t) const { return u_rows[t]; }
   F local(int64_t t) const { return (y[t] - centre) * (1 / value); }
-  F w(int64_t t) const { return clamp((y[t + 1] - y[t - 1]) * (0.5f / velocity), 1e6f); }
-  F a(int64_t t) const { return clamp(((y[t + 1] - y[t]) - (y[t] - y[t - 1])) * (1 / second), 1e6f); }
+  F w(int64_t t) const { return w_rows[t]; }
+  F past(int64_t t) const {
+    return clamp((y[t] - y[t - 1]) * (1 / velocity), 1e6f);
+  }  // velocity known before a(t) happens
+  F a(int64_t t) const { return a_rows[t]; }
 };
 
 struct LaneWorkspace {
@@ -161,7 +190,7 @@ struct LaneWorkspace {
 };
 
 // The blocks of a channel, in the order of their features.
-void measure_centre(const LaneWorkspace& work, ChannelLanes& c);  // of all channels, before any block
+void prepare_channel(const LaneWorkspace& work, ChannelLanes& c);  // all channels, before any block
 void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c);
 void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std::vector<int>& lags);
 void put_memories(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c);
@@ -178,19 +207,23 @@ struct LogLaw {
   F scale;      // geometric mean of |s|
 };
 // Law of s over begin <= t < end: 4 + kShares + kTop features. unit: subtracted from the logarithms. Overwrites `logs`.
-LogLaw put_law(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t begin, int64_t end, F floor, float unit);
+LogLaw put_law(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t begin, int64_t end, F floor,
+               float unit);
 void put_shares(FeatureLanes& out, const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean);
 // Autocorrelations; rows before `begin` must be zero. Returns the mean square.
 D put_memory(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end, const int* lags, int count);
 
-// Sums over hats of two positions (in bins): W and, for each of R responses, the weighted sum: total (grid, grid, 1 + R).
+// Sums over hats of two positions (in bins): W and, for each of R responses, the weighted sum: total (grid, grid, 1 +
+// R).
 template <int R>
-void grid_sums(const LaneSeries& first, const LaneSeries& second, const LaneSeries* const (&response)[R], int64_t begin, int64_t end, int grid,
-               D* total);
+void grid_sums(const LaneSeries& first, const LaneSeries& second, const LaneSeries* const (&response)[R], int64_t begin,
+               int64_t end, int grid, D* total);
 // Position of x among `count` bins in [-reach, reach].
 inline F bin_position(F x, int count, float reach) {
   return clamp(x, reach) * (0.5f * static_cast<float>(count - 1) / reach) + 0.5f * static_cast<float>(count - 1);
 }
-inline F hat(F position, float bin) { return larger(1.0f - lanes::abs(position - bin), F{}); }
+inline F hat(F position, float bin) {
+  return larger(1.0f - lanes::abs(position - bin), F{});
+}
 
 }  // namespace penn

@@ -1,5 +1,5 @@
-// The units of every channel, from training trajectories: quantiles of values and of their differences, pooled over trajectories
-// and times.
+// The units of every channel, from training trajectories: quantiles of values and of their differences, pooled over
+// trajectories and times.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,8 @@ double quantile(std::vector<double>& numbers, double q) {
 
 SummaryScaling measure_scaling(const float* z, int64_t B, int64_t n, int64_t d) {
   if (B < 1 || d < 1) throw DataError("no trajectories to measure the scale of");
-  if (n < kSummaryMinLength) throw DataError(fmt::format("trajectories of {} samples are too short", n), "at least 8 are needed");
+  if (n < kSummaryMinLength)
+    throw DataError(fmt::format("trajectories of {} samples are too short", n), "at least 8 are needed");
   // Times 1 .. n-3, where all differences exist, of all trajectories in a row; every stride-th.
   const int64_t times = n - 3, stride = std::max<int64_t>(1, B * times / kSamples);
   SummaryScaling scaling;

@@ -1,11 +1,13 @@
-// How two channels follow each other, and their second differences given both values. Definitions: summary_reference.cc.
+// How two channels follow each other, and their second differences given both values. Definitions:
+// summary_reference.cc.
 #include "penn/summary/lane_series.h"
 
 namespace penn {
 namespace {
 
 template <size_t N>
-void put_cross(FeatureLanes& out, const LaneSeries& a, const LaneSeries& b, int64_t begin, int64_t end, const std::array<int, N>& lags) {
+void put_cross(FeatureLanes& out, const LaneSeries& a, const LaneSeries& b, int64_t begin, int64_t end,
+               const std::array<int, N>& lags) {
   constexpr int kCount = static_cast<int>(N), kZero = 0;
   D a_follows[N], b_follows[N], square[2];
   lagged_sums(a, b, begin, end, lags.data(), kCount, a_follows);
@@ -33,15 +35,13 @@ void put_pair(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& a, con
   put_cross(out, a.increment, b.increment, 1, n, kCrossIncrementLags);
   put_cross(out, a.residual, b.residual, 1, n - 1, kCrossResidualLags);
 
-  LaneSeries &first = work.scratch[0], &second = work.scratch[1], &a_second = work.scratch[2], &b_second = work.scratch[3];
+  LaneSeries &first = work.scratch[0], &second = work.scratch[1];
   for (int64_t t = 1; t < n - 1; ++t) {
     first.set(t, bin_position(a.u(t), grid, kGridReach));
     second.set(t, bin_position(b.u(t), grid, kGridReach));
-    a_second.set(t, a.a(t));
-    b_second.set(t, b.a(t));
   }
   D cells[kMaxBins * kMaxBins * 3];
-  const LaneSeries* const response[] = {&a_second, &b_second};
+  const LaneSeries* const response[] = {&a.a_rows, &b.a_rows};
   grid_sums<2>(first, second, response, 1, n - 1, grid, cells);
   for (int i = 0; i < grid * grid; ++i) {
     const D W = cells[3 * i] + D(kBinPrior);

@@ -1,125 +1,32 @@
 // Regressions of the first and second difference on monomials, and the residual of the second: law, memory, roughness.
-// Definitions: summary_reference.cc. Columns are weighted by the root of the weight, the response is the last of them.
-#include "penn/summary/lane_series.h"
+// Definitions: regression_reference.cc.
+#include "penn/summary/lane_regression.h"
 
 namespace penn {
 
-using lanes::abs, lanes::load, lanes::splat, lanes::store;
+using lanes::abs, lanes::splat;
 
 namespace {
 
-constexpr int kMaxColumns = kSecondOwn + 3 * kMaxOthers + 1;
-constexpr int kRegressionChunk = 32;
-static_assert((kSecondOwn + 1) % 3 == 0 && (kFirstOwn + 1) % 3 == 0 && (kLocalOwn + 2) % 3 == 0);
-
-using Columns = float[kMaxColumns][kRegressionChunk * kRow];
-
-// Products of columns i..i+2 with j..j+2, for `count` rows.
-void tile_sums(const Columns& x, int i, int j, int count, D (&G)[kMaxColumns][kMaxColumns]) {
-  F sum[3][3] = {};
-  for (int t = 0; t < count; ++t) {
-    const F left[3] = {load(x[i] + t * kRow), load(x[i + 1] + t * kRow), load(x[i + 2] + t * kRow)};
-#pragma GCC unroll 3
-    for (int s = 0; s < 3; ++s) {
-      const F right = load(x[j + s] + t * kRow);
-#pragma GCC unroll 3
-      for (int r = 0; r < 3; ++r) sum[r][s] += left[r] * right;
-    }
-  }
-  for (int r = 0; r < 3; ++r)
-    for (int s = 0; s < 3; ++s) G[i + r][j + s] += D(sum[r][s]);
-}
-
-struct Fit {
-  int size;                 // K
-  F b[kMaxColumns];         // coefficients
-  D unexplained;            // weighted mean square of the response less what the fit explains
-};
-
-using Gram = D[kMaxColumns][kMaxColumns];
-
-// (G + ridge) b = g with G (K, K) in the upper triangle and g = G[.][response], all divided by count; b by L D L^T.
-// noise: see regress() in summary_reference.cc; null means the response's own mean square.
-Fit solve(const Gram& G, int K, int response, double count, const D* noise) {
-  const D weight = G[0][0] + D(1e-6), square = G[response][response];
-  const D penalty = (noise ? *noise : square / weight) * D(1 / (double{kCoefficientPrior} * kCoefficientPrior * count)) + D(1e-30);
-  D L[kMaxColumns][kMaxColumns], rest[kMaxColumns], b[kMaxColumns];
-  for (int i = 0; i < K; ++i) {
-    for (int j = i; j < K; ++j) L[i][j] = G[i][j];
-    L[i][i] += D(kRidge) * G[i][i] + penalty;
-    rest[i] = G[i][response];
-  }
-  for (int i = 0; i < K; ++i) {
-    const D inverse = D(1) / L[i][i];
-    for (int r = i + 1; r < K; ++r) {
-      const D factor = L[i][r] * inverse;
-      for (int s = r; s < K; ++s) L[r][s] -= factor * L[i][s];
-      rest[r] -= factor * rest[i];
-    }
-  }
-  Fit fit;
-  fit.size = K;
-  fit.unexplained = square;
-  for (int i = K; i-- > 0;) {
-    for (int s = i + 1; s < K; ++s) rest[i] -= L[i][s] * b[s];
-    b[i] = rest[i] / L[i][i];
-    fit.b[i] = b[i].narrow();
-    fit.unexplained -= b[i] * G[i][response];
-  }
-  fit.unexplained = larger(fit.unexplained, D(1e-5) * square) / weight;
-  return fit;
-}
-
-// Mean products of columns, upper triangle; fill(t, x) writes the weighted columns of sample t. Their number is a multiple of 3.
-template <class Fill>
-void fill_gram(int64_t begin, int64_t end, int columns, Gram& G, Fill fill) {
-  alignas(64) Columns x;
-  for (int64_t chunk = begin; chunk < end; chunk += kRegressionChunk) {
-    const int count = static_cast<int>(std::min<int64_t>(kRegressionChunk, end - chunk));
-    for (int i = 0; i < count; ++i) {
-      F row[kMaxColumns];
-      fill(chunk + i, row);
-      for (int k = 0; k < columns; ++k) store(x[k] + i * kRow, row[k]);
-    }
-    for (int i = 0; i < columns; i += 3)
-      for (int j = i; j < columns; j += 3) tile_sums(x, i, j, count, G);
-  }
-  const D per_count(1 / static_cast<double>(end - begin));
-  for (int i = 0; i < columns; ++i)
-    for (int j = i; j < columns; ++j) G[i][j] = G[i][j] * per_count;
-}
-
-// The fit of the last of K + 1 columns by the others.
-template <class Fill>
-Fit regress(int64_t begin, int64_t end, int K, const D* noise, Fill fill) {
-  Gram G;
-  fill_gram(begin, end, K + 1, G, fill);
-  return solve(G, K, K, static_cast<double>(end - begin), noise);
-}
-
-// Columns of the other channels, three each.
+// The other channels of a regression; each gives three columns.
 struct Others {
   const ChannelLanes* channel[kMaxOthers];
   int count;
   Others(const LaneWorkspace& work, int c) : count(others_of(static_cast<int64_t>(work.channels.size()))) {
-    for (int j = 0; j < count; ++j) channel[j] = &work.channels[other_channel(c, j, static_cast<int64_t>(work.channels.size()))];
-  }
-  void fill(int64_t t, F scale, bool velocity, F* x) const {
-    for (int j = 0; j < count; ++j, x += 3) {
-      const F u = clamp(channel[j]->u(t), kValueLimit), su = scale * u;
-      x[0] = su;
-      x[1] = velocity ? scale * clamp(channel[j]->w(t), kVelocityLimit) : su * u;
-      x[2] = su * u * u;
-    }
+    for (int j = 0; j < count; ++j)
+      channel[j] = &work.channels[other_channel(c, j, static_cast<int64_t>(work.channels.size()))];
   }
 };
 
-F inside(F u) { return ramp((kValueLimit - abs(u)) * 2.0f); }
+F inside(F u) {
+  return ramp((kValueLimit - abs(u)) * 2.0f);
+}
 
 // The regression about the trajectory's mean: its coefficients are told, and what it explains of r is taken from r.
-void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others& others, int64_t n, F per_scale, const D& noise, LaneSeries& r) {
+void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others& others, int64_t n, F per_scale,
+                          const D& noise, LaneSeries& r) {
   const int K = kLocalOwn + 3 * others.count;
-  const auto columns = [&](int64_t t, F local, F scale, F* x) __attribute__((always_inline)) {
+  const auto columns = [&](int64_t t, F local, F scale, F * x) __attribute__((always_inline)) {
     const F own = clamp(local, kValueLimit), w = clamp(c.w(t), kVelocityLimit) * scale;
     x[0] = scale;
     x[1] = own * scale;
@@ -134,14 +41,16 @@ void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others
     }
   };
   Gram G;
-  fill_gram(1, n - 1, K + 2, G, [&](int64_t t, F* x) __attribute__((always_inline)) {
-    const F local = c.local(t), s = r[t] * per_scale;
-    const F scale = lanes::sqrt(inside(local) * ramp(kVelocityLimit - abs(c.w(t))) / (s * s + 1.0f));
-    columns(t, local, scale, x);
-    x[K] = scale * c.a(t);
-    x[K + 1] = scale * r[t];
-  });
-  const Fit near_mean = solve(G, K, K, static_cast<double>(n - 2), &noise), left = solve(G, K, K + 1, static_cast<double>(n - 2), &noise);
+  fill_gram(
+      1, n - 1, K + 2, G, [&](int64_t t, F * x) __attribute__((always_inline)) {
+        const F local = c.local(t), s = r[t] * per_scale;
+        const F scale = lanes::sqrt(inside(local) * ramp(kVelocityLimit - abs(c.w(t))) / (s * s + 1.0f));
+        columns(t, local, scale, x);
+        x[K] = scale * c.a(t);
+        x[K + 1] = scale * r[t];
+      });
+  const Fit near_mean = solve(G, K, K, static_cast<double>(n - 2), &noise),
+            left = solve(G, K, K + 1, static_cast<double>(n - 2), &noise);
   for (int i = 0; i < K; ++i) out.put(asinh(near_mean.b[i]));
   for (int64_t t = 1; t < n - 1; ++t) {
     F x[kMaxColumns], rest = r[t];
@@ -151,9 +60,16 @@ void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others
   }
 }
 
-// Own monomials of the second regression, times scale.
-inline __attribute__((always_inline)) void second_columns(F u, F w, F scale, F* x) {
-  const F su = scale * u, u2 = u * u, sw = scale * w;
+F second_weight(const ChannelLanes& c, int64_t t) {
+  return inside(c.u(t)) * ramp(kVelocityLimit - abs(c.w(t)));
+}
+
+// Columns and response of the second regression at t, times scale.
+template <bool kCausal>
+inline __attribute__((always_inline)) void second_columns(const ChannelLanes& c, const Others& others, int64_t t,
+                                                          F scale, F* x) {
+  const F u = clamp(c.u(t), kValueLimit), u2 = u * u, su = scale * u;
+  const F sw = scale * clamp(kCausal ? c.past(t) : c.w(t), kVelocityLimit);
   x[0] = scale;
   x[1] = su;
   x[2] = su * u;
@@ -162,39 +78,71 @@ inline __attribute__((always_inline)) void second_columns(F u, F w, F scale, F* 
   x[5] = sw * u;
   x[6] = sw * u2;
   x[7] = sw * u2 * u2;
+  x += kSecondOwn;
+  for (int j = 0; j < others.count; ++j, x += 3) {
+    const ChannelLanes& other = *others.channel[j];
+    const F theirs = clamp(other.u(t), kValueLimit), scaled = scale * theirs;
+    x[0] = scaled;
+    x[1] = scale * clamp(kCausal ? other.past(t) : other.w(t), kVelocityLimit);
+    x[2] = scaled * theirs * theirs;
+  }
+  x[0] = scale * c.a(t);
 }
 
 // r = a - fit, t = 1 .. n-2.
 void set_residual(const ChannelLanes& c, const Others& others, const Fit& fit, int64_t n, LaneSeries& r) {
   for (int64_t t = 1; t < n - 1; ++t) {
     F x[kMaxColumns];
-    const F one = splat(1.0f);
-    second_columns(clamp(c.u(t), kValueLimit), clamp(c.w(t), kVelocityLimit), one, x);
-    others.fill(t, one, true, x + kSecondOwn);
-    F rest = c.a(t);
+    second_columns<false>(c, others, t, splat(1.0f), x);
+    F rest = x[fit.size];
     for (int i = 0; i < fit.size; ++i) rest -= fit.b[i] * x[i];
     r.set(t, rest);
   }
 }
 
+// The fit with both sides freed of rho times their neighbour; white: the first fit's residual, freed likewise.
+template <bool kCausal>
+Fit white_fit(const ChannelLanes& c, const Others& others, int64_t n, const LaneSeries& white, F per_white, F rho,
+              const D& noise) {
+  const int K = kSecondOwn + 3 * others.count;
+  F before[kMaxColumns], weight_before = second_weight(c, 1);
+  second_columns<kCausal>(c, others, 1, splat(1.0f), before);
+  return regress(
+      2, n - 1, K, &noise, [&](int64_t t, F * x) __attribute__((always_inline)) {
+        F now[kMaxColumns];
+        second_columns<kCausal>(c, others, t, splat(1.0f), now);
+        const F s = white[t] * per_white, weight = second_weight(c, t),
+                scale = lanes::sqrt(weight * weight_before / (s * s + 1.0f));
+        for (int k = 0; k <= K; ++k) {
+          x[k] = scale * (now[k] - rho * before[k]);
+          before[k] = now[k];
+        }
+        weight_before = weight;
+      });
+}
+
 F geometric_mean(const LaneSeries& s, int64_t begin, int64_t end, F floor) {
   D total;
-  sum_rows<1>(begin, end, &total, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) { sum[0] += lanes::log2_positive(larger(abs(s[t]), floor)); });
+  sum_rows<1>(
+      begin, end, &total, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
+        sum[0] += lanes::log2_positive(larger(abs(s[t]), floor));
+      });
   return lanes::exp2_saturating((total / D(static_cast<double>(end - begin))).narrow());
 }
 
 // Correlation of neighbouring residuals, clipped to +-limit: between 0 and kMaxCorrelation.
 F lag_one_correlation(const LaneSeries& r, int64_t n, F limit) {
   D total[2];
-  sum_rows<2>(2, n - 1, total, [&](int64_t t, F(&sum)[2]) __attribute__((always_inline)) {
-    const F now = smaller(larger(r[t], -limit), limit), before = smaller(larger(r[t - 1], -limit), limit);
-    sum[0] += now * before;
-    sum[1] += (now * now + before * before) * 0.5f;
-  });
+  sum_rows<2>(
+      2, n - 1, total, [&](int64_t t, F(&sum)[2]) __attribute__((always_inline)) {
+        const F now = smaller(larger(r[t], -limit), limit), before = smaller(larger(r[t - 1], -limit), limit);
+        sum[0] += now * before;
+        sum[1] += (now * now + before * before) * 0.5f;
+      });
   return smaller(larger((total[0] / (total[1] + D(1e-36))).narrow(), F{}), splat(kMaxCorrelation));
 }
 
-// Least squares of two terms from their sums, as in summary_reference.cc.
+// Least squares of two terms from their sums, as in regression_reference.cc.
 struct TwoTerms {
   D constant, slope;
 };
@@ -208,7 +156,8 @@ TwoTerms two_terms(D a, D b, D d, D y0, D y1) {
 void put_noise_memory(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const LaneSeries& r, D square) {
   const int64_t n = work.n;
   constexpr int kCount = kNoiseLags.size(), kSeries = 5;
-  LaneSeries* const series[kSeries] = {&work.scratch[0], &work.scratch[1], &work.scratch[2], &work.scratch[3], &work.logs[0]};
+  LaneSeries* const series[kSeries] = {&work.scratch[0], &work.scratch[1], &work.scratch[2], &work.scratch[3],
+                                       &work.logs[0]};
   D total[kSeries][kCount];
   for (LaneSeries* s : series) s->set(0, F{});
   for (int64_t t = 1; t < n - 1; ++t) {
@@ -233,21 +182,23 @@ void put_noise_memory(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes
   }
 }
 
-// Roughness of the clipped residual r: q = (r(t) - r(t-1))^2 / square, its mean, weighted means, and weighted fit by 1 and u^2.
+// Roughness of the clipped residual r: q = (r(t) - r(t-1))^2 / square, its mean, weighted means, and weighted fit by 1
+// and u^2.
 void put_roughness(FeatureLanes& out, const ChannelLanes& c, const LaneSeries& r, D square, int64_t n) {
   D total[7];
   const F per_square = (D(1) / square).narrow();
-  sum_rows<7>(2, n - 1, total, [&](int64_t t, F(&sum)[7]) __attribute__((always_inline)) {
-    const F u = clamp(c.u(t), kValueLimit), xx = u * u, step = r[t] - r[t - 1], q = step * step * per_square;
-    const F root = 1.0f / (xx + kNoiseWeight), near = root * root, near_q = q * near, near_x = near * xx;
-    sum[0] += q;
-    sum[1] += q * xx;
-    sum[2] += near_q;
-    sum[3] += near_q * xx;
-    sum[4] += near;
-    sum[5] += near_x;
-    sum[6] += near_x * xx;
-  });
+  sum_rows<7>(
+      2, n - 1, total, [&](int64_t t, F(&sum)[7]) __attribute__((always_inline)) {
+        const F u = clamp(c.u(t), kValueLimit), xx = u * u, step = r[t] - r[t - 1], q = step * step * per_square;
+        const F root = 1.0f / (xx + kNoiseWeight), near = root * root, near_q = q * near, near_x = near * xx;
+        sum[0] += q;
+        sum[1] += q * xx;
+        sum[2] += near_q;
+        sum[3] += near_q * xx;
+        sum[4] += near;
+        sum[5] += near_x;
+        sum[6] += near_x * xx;
+      });
   for (D& sum : total) sum = sum / D(static_cast<double>(n - 3));
   const TwoTerms fit = two_terms(total[4], total[5], total[6], total[2], total[3]);
   out.put(log_positive(square.narrow()) * 0.5f);
@@ -265,17 +216,23 @@ void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int chan
   const Others others(work, channel);
   const F per_jump = 0.25f / c.increment_scale;
   const int K = kFirstOwn + 3 * others.count;
-  const Fit fit = regress(0, work.n - 1, K, nullptr, [&](int64_t t, F* x) __attribute__((always_inline)) {
-    const F full_u = c.u(t), u = clamp(full_u, kValueLimit), d = c.y[t + 1] - c.y[t], s = d * per_jump;
-    const F scale = lanes::sqrt(inside(full_u) / (s * s + 1.0f)), su = scale * u, u2 = u * u;
-    x[0] = scale;
-    x[1] = su;
-    x[2] = su * u;
-    x[3] = su * u2;
-    x[4] = su * u2 * u2;
-    others.fill(t, scale, false, x + kFirstOwn);
-    x[K] = scale * clamp(d * (1 / c.velocity), 1e6f);
-  });
+  const Fit fit = regress(
+      0, work.n - 1, K, nullptr, [&](int64_t t, F * x) __attribute__((always_inline)) {
+        const F full_u = c.u(t), u = clamp(full_u, kValueLimit), d = c.y[t + 1] - c.y[t], s = d * per_jump;
+        const F scale = lanes::sqrt(inside(full_u) / (s * s + 1.0f)), su = scale * u, u2 = u * u;
+        x[0] = scale;
+        x[1] = su;
+        x[2] = su * u;
+        x[3] = su * u2;
+        x[4] = su * u2 * u2;
+        for (int j = 0; j < others.count; ++j) {
+          const F theirs = clamp(others.channel[j]->u(t), kValueLimit), scaled = scale * theirs;
+          x[kFirstOwn + 3 * j] = scaled;
+          x[kFirstOwn + 3 * j + 1] = scaled * theirs;
+          x[kFirstOwn + 3 * j + 2] = scaled * theirs * theirs;
+        }
+        x[K] = scale * clamp(d * (1 / c.velocity), 1e6f);
+      });
   for (int i = 0; i < K; ++i) out.put(asinh(fit.b[i] * 3.0f));
   out.put(log_positive(fit.unexplained.narrow()));
 }
@@ -286,36 +243,25 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) 
   const int64_t n = work.n;
   const int K = kSecondOwn + 3 * others.count;
   LaneSeries& r = c.residual;
-  const auto weight = [&](int64_t t) { return inside(c.u(t)) * ramp(kVelocityLimit - abs(c.w(t))); };
-  const auto fill = [&](int64_t t, F scale, F* x) __attribute__((always_inline)) {
-    second_columns(clamp(c.u(t), kValueLimit), clamp(c.w(t), kVelocityLimit), scale, x);
-    others.fill(t, scale, true, x + kSecondOwn);
-    x[K] = scale * c.a(t);
-  };
   const D no_noise;
-  const Fit first = regress(1, n - 1, K, &no_noise, [&](int64_t t, F* x) __attribute__((always_inline)) { fill(t, lanes::sqrt(weight(t)), x); });
+  const Fit first = regress(
+      1, n - 1, K, &no_noise, [&](int64_t t, F * x) __attribute__((always_inline)) {
+        second_columns<false>(c, others, t, lanes::sqrt(second_weight(c, t)), x);
+      });
   const F floor = larger(c.floor * (1 / c.second), lanes::sqrt(first.unexplained.narrow()) * kOwnFloor);
   set_residual(c, others, first, n, r);
   const F first_scale = geometric_mean(r, 1, n - 1, floor), per_scale = (1 / kResidualWeight) / first_scale;
+
   const F rho = lag_one_correlation(r, n, first_scale * kResidualClip);
   LaneSeries& white = work.scratch[0];
   for (int64_t t = 2; t < n - 1; ++t) white.set(t, r[t] - rho * r[t - 1]);
   const F per_white = (1 / kResidualWeight) / geometric_mean(white, 2, n - 1, floor);
   const D noise = first.unexplained * (D(1) - D(rho) * D(rho));
-  F before[kMaxColumns], weight_before = weight(1);
-  fill(1, splat(1.0f), before);
-  const Fit fit = regress(2, n - 1, K, &noise, [&](int64_t t, F* x) __attribute__((always_inline)) {
-    F now[kMaxColumns];
-    fill(t, splat(1.0f), now);
-    const F s = white[t] * per_white, weight_now = weight(t), scale = lanes::sqrt(weight_now * weight_before / (s * s + 1.0f));
-    for (int k = 0; k <= K; ++k) {
-      x[k] = scale * (now[k] - rho * before[k]);
-      before[k] = now[k];
-    }
-    weight_before = weight_now;
-  });
+  const Fit fit = white_fit<false>(c, others, n, white, per_white, rho, noise),
+            causal = white_fit<true>(c, others, n, white, per_white, rho, noise);
+  for (const Fit* f : {&fit, &causal})
+    for (int i = 0; i < K; ++i) out.put(asinh(f->b[i]));
   set_residual(c, others, fit, n, r);
-  for (int i = 0; i < K; ++i) out.put(asinh(fit.b[i]));
   put_local_regression(out, c, others, n, per_scale, first.unexplained, r);
 
   const LogLaw law = put_law(out, r, work.logs[0], 1, n - 1, floor, 1.0f);

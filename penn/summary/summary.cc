@@ -21,7 +21,8 @@ void check(const SummaryOptions& options, const SummaryScaling& scaling) {
   if (options.lags.size() < 2 || options.lags[0] != 0 || options.lags[1] != 1) fail("lags must begin with 0, 1");
   for (size_t i = 1; i < options.lags.size(); ++i)
     if (options.lags[i] <= options.lags[i - 1]) fail("lags must ascend");
-  if (options.lags.back() > kMaxLag) fail(fmt::format("lag {} is too long; {} is the longest", options.lags.back(), kMaxLag));
+  if (options.lags.back() > kMaxLag)
+    fail(fmt::format("lag {} is too long; {} is the longest", options.lags.back(), kMaxLag));
   for (const int bins : {options.bins, options.grid, options.pair_grid})
     if (bins < 2 || bins > kMaxBins) fail(fmt::format("{} bins; 2 to {} are possible", bins, kMaxBins));
   for (const ChannelScale& scale : scaling.channels) {
@@ -55,13 +56,15 @@ void load_lanes(const float* z, int64_t count, int64_t n, const SummaryScaling& 
 
 }  // namespace
 
-Summary::Summary(SummaryOptions options, SummaryScaling scaling) : options_(std::move(options)), scaling_(std::move(scaling)) {
+Summary::Summary(SummaryOptions options, SummaryScaling scaling)
+    : options_(std::move(options)), scaling_(std::move(scaling)) {
   check(options_, scaling_);
   names_ = summary_names(options_);
 }
 
 void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int threads) const {
-  if (n < kSummaryMinLength) throw DataError(fmt::format("a trajectory of {} samples is too short", n), "at least 8 are needed");
+  if (n < kSummaryMinLength)
+    throw DataError(fmt::format("a trajectory of {} samples is too short", n), "at least 8 are needed");
   const int64_t d = channels(), F_count = size();
   if (threads < 1) threads = processor_count();
   std::vector<LaneWorkspace> workspaces(threads);
@@ -71,7 +74,7 @@ void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int thre
     work.resize(n, d, F_count);
     const int64_t first = group * kRow, count = std::min<int64_t>(kRow, B - first);
     load_lanes(z + first * n * d, count, n, scaling_, work);
-    for (ChannelLanes& c : work.channels) measure_centre(work, c);
+    for (ChannelLanes& c : work.channels) prepare_channel(work, c);
     FeatureLanes features(work.features.data());
     for (int i = 0; i < d; ++i) {
       ChannelLanes& c = work.channels[i];

@@ -1,14 +1,16 @@
-// Statistics of a trajectory: F numbers for any length n >= 8, averages over time that need no training and no gradients.
-// What stochastic dynamics leaves in the data is written into them once and for all systems: scales and laws of increments over
-// many lags, memory, a robust AR(1) fit and its innovations, moments of the second and third difference given value and
-// velocity, regressions of the differences on monomials and the memory of their residuals, and the same across channels.
+// Statistics of a trajectory: F numbers for any length n >= 8, averages over time that need no training and no
+// gradients. What stochastic dynamics leaves in the data is written into them once and for all systems: scales and laws
+// of increments over many lags, memory, a robust AR(1) fit and its innovations, moments of the second and third
+// difference given value and velocity, regressions of the differences on monomials and the memory of their residuals,
+// and the same across channels.
 //
 //   const SummaryScaling scaling = measure_scaling(z, B, n, d);      // once, from training trajectories
 //   const Summary summary({.channels = {"x"}}, scaling);
 //   std::vector<float> out(B * summary.size());
 //   summary.compute(z, B, n, out.data());
 //
-// The definitions are in summary_reference.cc, one trajectory in double precision, which the fast code is tested against.
+// The definitions are in summary_reference.cc, one trajectory in double precision, which the fast code is tested
+// against.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +23,7 @@ namespace penn {
 struct SummaryOptions {
   std::vector<std::string> channels = {"x"};  // their names, for people; as many as there are observed channels
   // Increments over these lags; ascending, the first 0 (the values themselves) and then 1. At most 256.
-  std::vector<int> lags = {0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256};
+  std::vector<int> lags = {0, 1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256};
   int bins = 9;       // of the value, for conditional moments
   int grid = 6;       // bins per side of the (value, velocity) grid
   int pair_grid = 5;  // bins per side of the grid of two channels' values
@@ -45,8 +47,8 @@ struct SummaryScaling {
 
 inline constexpr int64_t kSummaryMinLength = 8;
 
-// z (B, n, d). Looks at up to half a million values, spread evenly. DataError where z is too short or holds numbers that are not
-// finite.
+// z (B, n, d). Looks at up to half a million values, spread evenly. DataError where z is too short or holds numbers
+// that are not finite.
 SummaryScaling measure_scaling(const float* z, int64_t B, int64_t n, int64_t d);
 
 class Summary {
@@ -59,11 +61,11 @@ class Summary {
   const SummaryOptions& options() const { return options_; }
   const SummaryScaling& scaling() const { return scaling_; }
 
-  // z (B, n, d) in its own units, n >= 8 -> out (B, F). Finite for finite z, within [-1e4, 1e4]; the numbers of a trajectory do not
-  // depend on its neighbours or on the number of threads (0: one per processor).
+  // z (B, n, d) in its own units, n >= 8 -> out (B, F). Finite for finite z, within [-1e4, 1e4]; the numbers of a
+  // trajectory do not depend on its neighbours or on the number of threads (0: one per processor).
   void compute(const float* z, int64_t B, int64_t n, float* out, int threads = 0) const;
 
-  nlohmann::json to_json() const;                      // options, scaling, version
+  nlohmann::json to_json() const;                        // options, scaling, version
   static Summary from_json(const nlohmann::json& json);  // ModelError for anything that does not fit
 
  private:

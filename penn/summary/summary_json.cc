@@ -13,17 +13,23 @@ namespace penn {
 nlohmann::json Summary::to_json() const {
   nlohmann::json scales = nlohmann::json::array();
   for (const ChannelScale& s : scaling_.channels)
-    scales.push_back({{"location", s.location}, {"value", s.value}, {"velocity", s.velocity}, {"second", s.second}, {"third", s.third}});
-  return {{"version", kSummaryVersion}, {"channels", options_.channels}, {"lags", options_.lags}, {"bins", options_.bins},
-          {"grid", options_.grid}, {"pair_grid", options_.pair_grid}, {"scaling", scales}};
+    scales.push_back({{"location", s.location},
+                      {"value", s.value},
+                      {"velocity", s.velocity},
+                      {"second", s.second},
+                      {"third", s.third}});
+  return {{"version", kSummaryVersion}, {"channels", options_.channels}, {"lags", options_.lags},
+          {"bins", options_.bins},      {"grid", options_.grid},         {"pair_grid", options_.pair_grid},
+          {"scaling", scales}};
 }
 
 Summary Summary::from_json(const nlohmann::json& json) {
   try {
     const int version = json.at("version").get<int>();
     if (version != kSummaryVersion)
-      throw ModelError(fmt::format("summary: version {} of the statistics, this program has {}", version, kSummaryVersion),
-                       "train the model again, or use the program it was trained with");
+      throw ModelError(
+          fmt::format("summary: version {} of the statistics, this program has {}", version, kSummaryVersion),
+          "train the model again, or use the program it was trained with");
     SummaryOptions options;
     json.at("channels").get_to(options.channels);
     json.at("lags").get_to(options.lags);
@@ -32,8 +38,9 @@ Summary Summary::from_json(const nlohmann::json& json) {
     json.at("pair_grid").get_to(options.pair_grid);
     SummaryScaling scaling;
     for (const nlohmann::json& s : json.at("scaling"))
-      scaling.channels.push_back({s.at("location").get<double>(), s.at("value").get<double>(), s.at("velocity").get<double>(),
-                                  s.at("second").get<double>(), s.at("third").get<double>()});
+      scaling.channels.push_back({s.at("location").get<double>(), s.at("value").get<double>(),
+                                  s.at("velocity").get<double>(), s.at("second").get<double>(),
+                                  s.at("third").get<double>()});
     return Summary(std::move(options), std::move(scaling));
   } catch (const nlohmann::json::exception& error) {
     throw ModelError(fmt::format("summary: {}", error.what()));

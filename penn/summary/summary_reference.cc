@@ -1,71 +1,19 @@
-// See summary_reference.h. The order of the numbers is that of feature_names.cc.
+// See summary_reference.h. The order of the numbers is that of feature_names.cc. The regressions are in
+// regression_reference.cc.
 #include "penn/summary/summary_reference.h"
 
-#include <cmath>
-
-#include "penn/summary/definitions.h"
+#include "penn/summary/reference_parts.h"
 
 namespace penn {
-namespace {
+namespace reference {
 
-using Numbers = std::vector<double>;
-
-double clamp(double x, double limit) { return std::clamp(x, -limit, limit); }
-double ramp(double x) { return std::clamp(x, 0.0, 1.0); }
-double signed_square(double x) { return x * std::fabs(x); }
-double log_positive(double x) { return std::log(std::max(x, 1e-36)); }
-
-// Mean of f(t) over begin <= t < end.
-template <class Function>
-double mean(int64_t begin, int64_t end, Function f) {
-  double sum = 0;
-  for (int64_t t = begin; t < end; ++t) sum += f(t);
-  return sum / static_cast<double>(end - begin);
-}
-
-struct Output {
-  Numbers numbers;
-  void put(double x) { numbers.push_back(std::isfinite(x) ? clamp(x, kOutputLimit) : 0.0); }
-  void repeat(size_t count) {  // the last `count` numbers once more
-    for (size_t i = 0; i < count; ++i) numbers.push_back(numbers[numbers.size() - count]);
-  }
-};
-
-// A channel and what the channels around it need of it. Series are indexed by the time of the sample.
-struct Channel {
-  int64_t n;
-  ChannelUnits unit;
-  Numbers y, u;                  // in units of 2^k; about the location in units of the value scale
-  double centre, spread, floor;  // mean, mean |y - mean|, smallest size inside a logarithm
-  Numbers centred;               // (y - mean)/spread, clipped to 6
-  Numbers increment;             // asinh(increment / geometric mean), from t = 1
-  Numbers w, a;                  // velocity and second difference at t = 1 .. n-2, in their units, clipped to 1e6
-  Numbers residual;              // of the second regression, t = 1 .. n-2, clipped
-};
-
-// sum over t of a[t] b[t - lag] / (number of terms), for begin <= t - lag, t < end
-double lagged(const Numbers& a, const Numbers& b, int64_t begin, int64_t end, int lag) {
-  return mean(begin + lag, std::max(end, begin + lag + 1), [&](int64_t t) { return t < end ? a[t] * b[t - lag] : 0; });
-}
-
-template <size_t N>
-void put_memory(Output& out, const Numbers& s, int64_t begin, int64_t end, const std::array<int, N>& lags) {
-  const double square = lagged(s, s, begin, end, 0);
-  for (const int lag : lags) {
-    if (lag_fits(lag, end - begin)) out.put(lagged(s, s, begin, end, lag) / (square + 1e-30));
-    else out.repeat(1);
-  }
-}
-
-// Mean and standard deviation of ln max(|s|, floor).
-struct LogMoments {
-  double mean, deviation;
-};
 LogMoments log_moments(const Numbers& s, int64_t begin, int64_t end, double floor) {
   const auto log_size = [&](int64_t t) { return std::log(std::max(std::fabs(s[t]), floor)); };
   const double m = mean(begin, end, log_size);
   return {m, std::sqrt(mean(begin, end, [&](int64_t t) { return std::pow(log_size(t) - m, 2); }))};
 }
+
+namespace {
 
 void put_shares(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double log_scale) {
   for (int i = 0; i < kShares; ++i) {
@@ -85,7 +33,8 @@ double asymmetry(const Numbers& s, int64_t begin, int64_t end, double scale) {
   return mean(begin, end, [&](int64_t t) { return signed_square(clamp(s[t] / scale, 4)); });
 }
 
-// Everything about the distribution of a series; returns its geometric mean.
+}  // namespace
+
 double put_law(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double unit) {
   const LogMoments m = log_moments(s, begin, end, floor);
   out.put(m.mean - std::log(unit));
@@ -99,6 +48,8 @@ double put_law(Output& out, const Numbers& s, int64_t begin, int64_t end, double
   for (int i = 0; i < kTop; ++i) out.put(std::log(size[std::min<size_t>(i, size.size() - 1)]) - m.mean);
   return std::exp(m.mean);
 }
+
+namespace {
 
 void put_values(Output& out, Channel& c) {
   const int64_t n = c.n;
@@ -147,7 +98,8 @@ void put_lags(Output& out, const Channel& c, const std::vector<int>& lags) {
     out.put(asymmetry(d, k, c.n, scale));
   }
   for (const int k : kLawLags) {
-    if (lag_fits(k, c.n)) put_shares(out, increments(c, k), k, c.n, c.floor, log_moments(increments(c, k), k, c.n, c.floor).mean);
+    if (lag_fits(k, c.n))
+      put_shares(out, increments(c, k), k, c.n, c.floor, log_moments(increments(c, k), k, c.n, c.floor).mean);
     else out.repeat(kShares);
   }
 }
@@ -155,7 +107,8 @@ void put_lags(Output& out, const Channel& c, const std::vector<int>& lags) {
 void put_memories(Output& out, Channel& c) {
   const int64_t n = c.n;
   Numbers d = increments(c, 1), x = increments(c, 0);
-  const double d_scale = std::exp(log_moments(d, 1, n, c.floor).mean), x_scale = std::exp(log_moments(x, 0, n, c.floor).mean);
+  const double d_scale = std::exp(log_moments(d, 1, n, c.floor).mean),
+               x_scale = std::exp(log_moments(x, 0, n, c.floor).mean);
   c.increment.assign(n, 0);
   for (int64_t t = 1; t < n; ++t) c.increment[t] = std::asinh(clamp(d[t] / d_scale, 1e9));
   for (double& v : x) v = std::asinh(clamp(v / x_scale, 1e9));
@@ -164,8 +117,8 @@ void put_memories(Output& out, Channel& c) {
   put_memory(out, c.centred, 0, n, kCentredMemory);
 }
 
-// d(t) = y(t) - y(t-1) = b (x(t-1) - m) + e(t) with x = y - mean; large jumps weigh little. Then the law and memory of e, and
-// where the trajectory goes after a jump.
+// d(t) = y(t) - y(t-1) = b (x(t-1) - m) + e(t) with x = y - mean; large jumps weigh little. Then the law and memory of
+// e, and where the trajectory goes after a jump.
 void put_innovations(Output& out, const Channel& c) {
   const int64_t n = c.n;
   const Numbers d = increments(c, 1);
@@ -173,8 +126,10 @@ void put_innovations(Output& out, const Channel& c) {
   const double scale = std::exp(log_moments(d, 1, n, c.floor).mean);
   double W = 0, wx = 0, wd = 0, wxx = 0, wxd = 0, xx = 0, xd = 0;
   for (int64_t t = 1; t < n; ++t) {
-    const double x = c.y[t - 1] - c.centre, full_x = c.y[t - 1] - c.unit.location, w = 1 / (1 + std::pow(d[t] / (4 * scale), 2));
-    W += w, wx += w * x, wd += w * d[t], wxx += w * x * x, wxd += w * x * d[t], xx += full_x * full_x, xd += full_x * d[t];
+    const double x = c.y[t - 1] - c.centre, full_x = c.y[t - 1] - c.unit.location,
+                 w = 1 / (1 + std::pow(d[t] / (4 * scale), 2));
+    W += w, wx += w * x, wd += w * d[t], wxx += w * x * x, wxd += w * x * d[t], xx += full_x * full_x,
+        xd += full_x * d[t];
   }
   const double tiny = static_cast<double>(kTiny) * kTiny, m = wx / W;
   const double b = (wxd - m * wd) / (wxx - m * wx + 1e-6 * wxx + tiny), plain = xd / (xx + tiny);
@@ -274,191 +229,9 @@ void put_dynamics(Output& out, const Channel& c, const SummaryOptions& options) 
   }
 }
 
-// Least squares with ridge: (G + diag(ridge)) b = g by L D L^T; G (K, K) row-major.
-Numbers solve(Numbers G, Numbers g, const Numbers& ridge) {
-  const size_t K = g.size();
-  for (size_t i = 0; i < K; ++i) G[i * K + i] += ridge[i];
-  for (size_t i = 0; i < K; ++i) {
-    for (size_t r = i + 1; r < K; ++r) {
-      const double factor = G[r * K + i] / G[i * K + i];
-      for (size_t s = i; s < K; ++s) G[r * K + s] -= factor * G[i * K + s];
-      g[r] -= factor * g[i];
-    }
-  }
-  for (size_t i = K; i-- > 0;) {
-    for (size_t s = i + 1; s < K; ++s) g[i] -= G[i * K + s] * g[s];
-    g[i] /= G[i * K + i];
-  }
-  return g;
-}
-
-// Weighted regression of response(t) on columns(t), begin <= t < end. noise: mean square that a coefficient of prior size
-// kCoefficientPrior is weighed against.
-struct Fit {
-  Numbers b;
-  double unexplained;  // weighted mean square of the response less what the fit explains
-};
-template <class Columns, class Weight, class Response>
-Fit regress(int64_t begin, int64_t end, Columns columns, Weight weight, Response response, double noise) {
-  const size_t K = columns(begin).size();
-  const double count = static_cast<double>(end - begin);
-  Numbers G(K * K), g(K), ridge(K);
-  double total = 0, square = 0;
-  for (int64_t t = begin; t < end; ++t) {
-    const Numbers x = columns(t);
-    const double w = weight(t), r = response(t);
-    for (size_t i = 0; i < K; ++i) {
-      for (size_t s = 0; s < K; ++s) G[i * K + s] += w * x[i] * x[s] / count;
-      g[i] += w * x[i] * r / count;
-    }
-    total += w / count, square += w * r * r / count;
-  }
-  for (size_t i = 0; i < K; ++i)
-    ridge[i] = kRidge * G[i * K + i] + (noise < 0 ? square / (total + 1e-6) : noise) / (kCoefficientPrior * kCoefficientPrior * count) + 1e-30;
-  Fit fit{solve(G, g, ridge), square};
-  for (size_t i = 0; i < K; ++i) fit.unexplained -= fit.b[i] * g[i];
-  fit.unexplained = std::max(fit.unexplained, 1e-5 * square) / (total + 1e-6);
-  return fit;
-}
-
-Numbers own_and_others(Numbers own, const std::vector<const Channel*>& others, int64_t t, bool velocity) {
-  for (const Channel* other : others) {
-    const double u = clamp(other->u[t], kValueLimit);
-    own.push_back(u);
-    own.push_back(velocity ? clamp(other->w[t], kVelocityLimit) : u * u);
-    own.push_back(u * u * u);
-  }
-  return own;
-}
-
-// The increment regressed on monomials of the value before it; jumps weigh little.
-void put_first_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others) {
-  Numbers d(c.n);
-  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = c.y[t + 1] - c.y[t];
-  const double scale = std::exp(log_moments(d, 0, c.n - 1, c.floor).mean);
-  const auto columns = [&](int64_t t) {
-    const double u = clamp(c.u[t], kValueLimit);
-    return own_and_others({1, u, u * u, u * u * u, u * u * u * u * u}, others, t, false);
-  };
-  const auto weight = [&](int64_t t) { return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) / (1 + std::pow(d[t] / (4 * scale), 2)); };
-  const auto response = [&](int64_t t) { return clamp(d[t] / c.unit.velocity, 1e6); };
-  const Fit fit = regress(0, c.n - 1, columns, weight, response, -1);
-  for (const double b : fit.b) out.put(std::asinh(3 * b));
-  out.put(log_positive(fit.unexplained));
-}
-
-// Least squares of two terms from their sums: a c + b s = y0, b c + d s = y1, with a little ridge.
-struct TwoTerms {
-  double constant, slope;
-};
-TwoTerms two_terms(double a, double b, double d, double y0, double y1) {
-  a += kNoiseRidge * a, d += kNoiseRidge * d;
-  const double determinant = a * d - b * b + 1e-30;
-  return {(y0 * d - y1 * b) / determinant, (y1 * a - y0 * b) / determinant};
-}
-
-// The second difference regressed on monomials of value and velocity, twice: the second fit knows that neighbouring residuals are
-// correlated (both sides are freed of rho times their neighbour: Cochrane and Orcutt) and trusts large ones less. Then the
-// law of the residual r, its memory, that of the noise added and of the noise that multiplies the value, and its roughness.
-void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others) {
-  const int64_t n = c.n, begin = 1, end = n - 1;
-  const auto columns = [&](int64_t t) {
-    const double u = clamp(c.u[t], kValueLimit), w = clamp(c.w[t], kVelocityLimit);
-    return own_and_others({1, u, u * u, u * u * u, w, u * w, u * u * w, u * u * u * u * w}, others, t, true);
-  };
-  const auto inside = [&](int64_t t) { return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) * ramp(kVelocityLimit - std::fabs(c.w[t])); };
-  const auto response = [&](int64_t t) { return c.a[t]; };
-  Numbers r(n);
-  const auto set_residual = [&](const Numbers& b) {
-    for (int64_t t = begin; t < end; ++t) {
-      r[t] = c.a[t];
-      const Numbers x = columns(t);
-      for (size_t i = 0; i < b.size(); ++i) r[t] -= b[i] * x[i];
-    }
-  };
-  const Fit first = regress(begin, end, columns, inside, response, 0);
-  const double floor = std::max(c.floor / c.unit.second, kOwnFloor * std::sqrt(first.unexplained));
-  set_residual(first.b);
-  const double first_scale = std::exp(log_moments(r, begin, end, floor).mean), scale = kResidualWeight * first_scale;
-  const double limit = kResidualClip * first_scale;
-  const double product = mean(begin + 1, end, [&](int64_t t) { return clamp(r[t], limit) * clamp(r[t - 1], limit); });
-  const double squares = mean(begin + 1, end, [&](int64_t t) { return (std::pow(clamp(r[t], limit), 2) + std::pow(clamp(r[t - 1], limit), 2)) / 2; });
-  const double rho = std::clamp<double>(product / (squares + 1e-36), 0, kMaxCorrelation);
-  Numbers white(n);
-  for (int64_t t = begin + 1; t < end; ++t) white[t] = r[t] - rho * r[t - 1];
-  const double white_scale = kResidualWeight * std::exp(log_moments(white, begin + 1, end, floor).mean);
-  const auto white_columns = [&](int64_t t) {
-    Numbers x = columns(t);
-    const Numbers before = columns(t - 1);
-    for (size_t i = 0; i < x.size(); ++i) x[i] -= rho * before[i];
-    return x;
-  };
-  const Fit fit = regress(begin + 1, end, white_columns, [&](int64_t t) { return inside(t) * inside(t - 1) / (1 + std::pow(white[t] / white_scale, 2)); },
-                          [&](int64_t t) { return c.a[t] - rho * c.a[t - 1]; }, first.unexplained * (1 - rho * rho));
-  set_residual(fit.b);
-  for (const double b : fit.b) out.put(std::asinh(b));
-  // The dynamics near where this trajectory lives: linear about its own mean, in the second difference and in what is left of it.
-  const auto local_columns = [&](int64_t t) {
-    const auto local = [&](const Channel& channel) { return clamp((channel.y[t] - channel.centre) / channel.unit.value, kValueLimit); };
-    const double x = local(c);
-    Numbers all = {1, x, clamp(c.w[t], kVelocityLimit), x * clamp(c.w[t], kVelocityLimit)};
-    for (const Channel* other : others) {
-      all.push_back(local(*other));
-      all.push_back(clamp(other->w[t], kVelocityLimit));
-      all.push_back(x * local(*other));
-    }
-    return all;
-  };
-  const auto local_weight = [&](int64_t t) {
-    const double x = (c.y[t] - c.centre) / c.unit.value;
-    return ramp(2 * (kValueLimit - std::fabs(x))) * ramp(kVelocityLimit - std::fabs(c.w[t])) / (1 + std::pow(r[t] / scale, 2));
-  };
-  const Fit near_mean = regress(begin, end, local_columns, local_weight, response, first.unexplained);
-  const Fit left = regress(begin, end, local_columns, local_weight, [&](int64_t t) { return r[t]; }, first.unexplained);
-  for (const double b : near_mean.b) out.put(std::asinh(b));
-  for (int64_t t = begin; t < end; ++t)
-    for (size_t i = 0; i < left.b.size(); ++i) r[t] -= left.b[i] * local_columns(t)[i];
-  const double g = put_law(out, r, begin, end, floor, 1);
-  Numbers u(n), weight(n), by_u(n), by_uu(n), r_weight(n), r_by_u(n);
-  for (int64_t t = begin; t < end; ++t) {
-    r[t] = clamp(r[t], kResidualClip * g);
-    u[t] = clamp(c.u[t], kValueLimit);
-    weight[t] = 1 / (kNoiseWeight + u[t] * u[t]);
-    by_u[t] = weight[t] * u[t], by_uu[t] = by_u[t] * u[t];
-    r_weight[t] = weight[t] * r[t], r_by_u[t] = by_u[t] * r[t];
-  }
-  c.residual = r;
-  const double square = lagged(r, r, begin, end, 0) + 1e-36;
-  for (const int k : kResidualMemory) {
-    if (lag_fits(k, end - begin)) out.put(lagged(r, r, begin, end, k) / square);
-    else out.repeat(1);
-  }
-  // r = eta + u xi: E r(t) r(t-k) = C_eta(k) + u(t) u(t-k) C_xi(k), by weighted least squares for each k.
-  for (const int k : kNoiseLags) {
-    if (!lag_fits(k, end - begin)) {
-      out.repeat(2);
-      continue;
-    }
-    const auto product = [&](const Numbers& s) { return lagged(s, s, begin, end, k); };
-    const TwoTerms c = two_terms(product(weight), product(by_u), product(by_uu), product(r_weight), product(r_by_u));
-    out.put(std::asinh(4 * c.constant / square));
-    out.put(std::asinh(4 * c.slope / square));
-  }
-  // The squared step q of the residual: its mean, with the weights u^2, W and W u^2, and its weighted fit by 1 and u^2.
-  const auto q = [&](int64_t t) { return std::pow(r[t] - r[t - 1], 2) / square; };
-  const auto xx = [&](int64_t t) { return u[t] * u[t]; };
-  const auto W = [&](int64_t t) { return weight[t] * weight[t]; };
-  const auto average = [&](auto f) { return mean(begin + 1, end, f); };
-  const double Wq = average([&](int64_t t) { return W(t) * q(t); }), Wqx = average([&](int64_t t) { return W(t) * q(t) * xx(t); });
-  const TwoTerms rough = two_terms(average(W), average([&](int64_t t) { return W(t) * xx(t); }),
-                                   average([&](int64_t t) { return W(t) * xx(t) * xx(t); }), Wq, Wqx);
-  out.put(0.5 * log_positive(square));
-  for (const double x : {average(q), average([&](int64_t t) { return q(t) * xx(t); }), Wq, Wqx}) out.put(std::log(x + 1e-12));
-  for (const double b : {rough.constant, rough.slope}) out.put(std::asinh(10 * b)), out.put(std::log(std::max(b, 1e-5)));
-}
-
 template <size_t N>
-void put_cross(Output& out, const Numbers& a, const Numbers& b, int64_t begin, int64_t end, const std::array<int, N>& lags) {
+void put_cross(Output& out, const Numbers& a, const Numbers& b, int64_t begin, int64_t end,
+               const std::array<int, N>& lags) {
   const double scale = std::sqrt(lagged(a, a, begin, end, 0) * lagged(b, b, begin, end, 0)) + 1e-30;
   for (const int k : lags) {
     if (!lag_fits(k, end - begin)) {
@@ -490,8 +263,11 @@ void put_pair(Output& out, const Channel& a, const Channel& b, int grid) {
 }
 
 }  // namespace
+}  // namespace reference
 
-std::vector<double> summary_reference(const SummaryOptions& options, const SummaryScaling& scaling, const float* z, int64_t n) {
+std::vector<double> summary_reference(const SummaryOptions& options, const SummaryScaling& scaling, const float* z,
+                                      int64_t n) {
+  using namespace reference;
   const int64_t d = static_cast<int64_t>(options.channels.size());
   std::vector<Channel> channels(d);
   for (int64_t i = 0; i < d; ++i) {

@@ -8,6 +8,7 @@
 namespace penn {
 
 // z (n, d) -> (F), in the order of Summary::names().
-std::vector<double> summary_reference(const SummaryOptions& options, const SummaryScaling& scaling, const float* z, int64_t n);
+std::vector<double> summary_reference(const SummaryOptions& options, const SummaryScaling& scaling, const float* z,
+                                      int64_t n);
 
 }  // namespace penn

@@ -5,10 +5,20 @@ namespace penn {
 
 using lanes::abs, lanes::load, lanes::log2_positive, lanes::splat;
 
-void measure_centre(const LaneWorkspace& work, ChannelLanes& c) {
+void prepare_channel(const LaneWorkspace& work, ChannelLanes& c) {
   D total;
-  sum_rows<1>(0, work.n, &total, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) { sum[0] += c.y[t]; });
+  sum_rows<1>(
+      0, work.n, &total, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
+        sum[0] += c.y[t];
+        c.u_rows.set(t, c.y[t] * (1 / c.value) - c.location / c.value);
+      });
   c.centre = (total / D(static_cast<double>(work.n))).narrow();
+  c.w_rows.set(0, F{}), c.a_rows.set(0, F{});
+  for (int64_t t = 1; t < work.n - 1; ++t) {
+    const F forward = c.y[t + 1] - c.y[t], backward = c.y[t] - c.y[t - 1];
+    c.w_rows.set(t, clamp((c.y[t + 1] - c.y[t - 1]) * (0.5f / c.velocity), 1e6f));
+    c.a_rows.set(t, clamp((forward - backward) * (1 / c.second), 1e6f));
+  }
 }
 
 void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
@@ -17,23 +27,25 @@ void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
   const F centre = c.centre;
   D total[4];
   F lowest = c.y[0], highest = c.y[0];
-  sum_rows<4>(0, n, total, [&](int64_t t, F(&sum)[4]) __attribute__((always_inline)) {
-    const F u = clamp(c.u(t), 4.0f), u2 = u * u, u4 = u2 * u2;
-    lowest = smaller(lowest, c.y[t]);
-    highest = larger(highest, c.y[t]);
-    sum[0] += abs(c.y[t] - centre);
-    sum[1] += u2;
-    sum[2] += u4;
-    sum[3] += u2 * u4;
-  });
+  sum_rows<4>(
+      0, n, total, [&](int64_t t, F(&sum)[4]) __attribute__((always_inline)) {
+        const F u = clamp(c.u(t), 4.0f), u2 = u * u, u4 = u2 * u2;
+        lowest = smaller(lowest, c.y[t]);
+        highest = larger(highest, c.y[t]);
+        sum[0] += abs(c.y[t] - centre);
+        sum[1] += u2;
+        sum[2] += u4;
+        sum[3] += u2 * u4;
+      });
   const F scale = c.spread = larger((total[0] / count).narrow(), splat(kTiny)), inverse = 1.0f / scale;
   c.floor = larger(scale * kFloor, splat(kTiny));
   D odd;
-  sum_rows<1>(0, n, &odd, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
-    const F x = clamp((c.y[t] - centre) * inverse, 6.0f);
-    c.centred.set(t, x);
-    sum[0] += signed_square(clamp(x, 4.0f));
-  });
+  sum_rows<1>(
+      0, n, &odd, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
+        const F x = clamp((c.y[t] - centre) * inverse, 6.0f);
+        c.centred.set(t, x);
+        sum[0] += signed_square(clamp(x, 4.0f));
+      });
   const auto units = [&](F y) { return asinh((y - c.location) * (3 / c.value)); };
   out.put(units(centre));
   out.put(log_positive(scale * (1 / c.value)));
@@ -60,26 +72,27 @@ template <bool kStore>
 LagMoments lag_moments(const Increments& d, int64_t begin, int64_t end, F floor, LaneSeries* logs) {
   D total[3];
   F largest = floor;
-  sum_rows<3>(begin, end, total, [&](int64_t t, F(&sum)[3]) __attribute__((always_inline)) {
-    const F size = larger(abs(d[t]), floor), l = log2_positive(size);
-    if constexpr (kStore) logs->set(t, l);
-    sum[0] += l;
-    sum[1] += l * l;
-    sum[2] += size * size;
-    largest = larger(largest, size);
-  });
+  sum_rows<3>(
+      begin, end, total, [&](int64_t t, F(&sum)[3]) __attribute__((always_inline)) {
+        const F size = larger(abs(d[t]), floor), l = log2_positive(size);
+        if constexpr (kStore) logs->set(t, l);
+        sum[0] += l;
+        sum[1] += l * l;
+        sum[2] += size * size;
+        largest = larger(largest, size);
+      });
   const D count(static_cast<double>(end - begin)), m = total[0] / count;
-  return {m.narrow(), lanes::sqrt(larger(total[1] / count - m * m, D()).narrow()) * kLn2, log_positive((total[2] / count).narrow()) * 0.5f,
-          log2_positive(largest)};
+  return {m.narrow(), lanes::sqrt(larger(total[1] / count - m * m, D()).narrow()) * kLn2,
+          log_positive((total[2] / count).narrow()) * 0.5f, log2_positive(largest)};
 }
 
-// The share above 4 geometric means, the mean of ln(1 + r^2), the asymmetry: total[0..2]. The logarithm of four samples is one
-// logarithm of their product.
+// The share above 4 geometric means, the mean of ln(1 + r^2), the asymmetry: total[0..2]. The logarithm of four samples
+// is one logarithm of their product.
 void lag_shape(const Increments& d, int64_t begin, int64_t end, F inverse, D* total) {
   for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
     const int64_t stop = std::min(end, chunk + kChunk);
     F above{}, odd{}, growth{};
-    const auto sample = [&](int64_t t, F& product) __attribute__((always_inline)) {
+    const auto sample = [&](int64_t t, F & product) __attribute__((always_inline)) {
       const F s = d[t] * inverse, r = abs(s), r2 = smaller(r * r, splat(1e8f));
       above += ramp(r - 3.5f);
       odd += signed_square(clamp(s, 4.0f));
@@ -119,7 +132,8 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std
     }
     const Increments d = increments(k);
     const size_t law = static_cast<size_t>(std::find(kLawLags.begin(), kLawLags.end(), k) - kLawLags.begin());
-    const LagMoments m = law < kLawLags.size() ? lag_moments<true>(d, k, n, c.floor, &work.logs[law]) : lag_moments<false>(d, k, n, c.floor, nullptr);
+    const LagMoments m = law < kLawLags.size() ? lag_moments<true>(d, k, n, c.floor, &work.logs[law])
+                                               : lag_moments<false>(d, k, n, c.floor, nullptr);
     if (law < kLawLags.size()) law_mean[law] = m.log2_mean;
     if (k == 0) c.value_scale = lanes::exp2_saturating(m.log2_mean);
     if (k == 1) c.increment_scale = lanes::exp2_saturating(m.log2_mean);
@@ -140,7 +154,8 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std
       out.repeat(kShares);
       continue;
     }
-    if (std::find(lags.begin(), lags.end(), k) == lags.end()) law_mean[i] = lag_moments<true>(increments(k), k, n, c.floor, &work.logs[i]).log2_mean;
+    if (std::find(lags.begin(), lags.end(), k) == lags.end())
+      law_mean[i] = lag_moments<true>(increments(k), k, n, c.floor, &work.logs[i]).log2_mean;
     put_shares(out, work.logs[i], k, n, law_mean[i]);
   }
 }
@@ -168,11 +183,13 @@ void put_blocks(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c) {
     }
     for (int64_t i = 0; i < m; ++i) block.set(i, block[2 * i] + block[2 * i + 1]);
     D total[2];
-    sum_rows<2>(1, m, total, [&](int64_t i, F(&sum)[2]) __attribute__((always_inline)) {
-      const F l = log2_positive(larger(abs(block[i] - block[i - 1]) * (1.0f / static_cast<float>(k)), c.own_floor()));
-      sum[0] += l;
-      sum[1] += l * l;
-    });
+    sum_rows<2>(
+        1, m, total, [&](int64_t i, F(&sum)[2]) __attribute__((always_inline)) {
+          const F l =
+              log2_positive(larger(abs(block[i] - block[i - 1]) * (1.0f / static_cast<float>(k)), c.own_floor()));
+          sum[0] += l;
+          sum[1] += l * l;
+        });
     const D count(static_cast<double>(m - 1)), mean = total[0] / count;
     out.put(mean.narrow() * kLn2 - std::log(c.value));
     out.put(lanes::sqrt(larger(total[1] / count - mean * mean, D()).narrow()) * kLn2);

@@ -44,19 +44,19 @@ std::vector<float> features_of(const Summary& summary, const Sample& s, int thre
   return out;
 }
 
-// Where a fit or a logarithm of small differences stands between the data and the number, float32 is the limit: the columns of a
-// regression nearly cancel, and of what is left the logarithm is taken.
+// Where a fit or a logarithm of small differences stands between the data and the number, float32 is the limit: the
+// columns of a regression nearly cancel, and of what is left the logarithm is taken.
 double tolerance_of(const std::string& name, int64_t n) {
-  if (name.find("residual") != std::string::npos) return n < 50 ? 0.2 : 5e-2;  // of up to 26 coefficients: with few samples, all rounding
+  if (name.find("residual") != std::string::npos)
+    return n < 50 ? 0.2 : 5e-2;  // of up to 26 coefficients: with few samples, all rounding
   if (name.find(" on ") != std::string::npos) return 2e-2;
   for (const char* part : {"innovation", "slope", "response", "block", "unexplained"})
     if (name.find(part) != std::string::npos) return 1e-2;
   return 1e-3;
 }
 
-// Compared in units of the feature's spread over the sample (mean absolute deviation from the median); a feature that hardly
-// varies, as a number. Three quarters of the trajectories must keep the tolerance; the worst may be five times off, since the fit of an
-// unlucky trajectory amplifies rounding.
+// Compared in units of the feature's spread over the sample (mean absolute deviation from the median); a feature that
+// hardly varies, as a number.
 void expect_equal_to_reference(const Sample& s, const Summary& summary) {
   const int64_t F = summary.size();
   const std::vector<float> fast = features_of(summary, s);
@@ -69,14 +69,11 @@ void expect_equal_to_reference(const Sample& s, const Summary& summary) {
     std::vector<double> column;
     for (int64_t b = 0; b < s.B; ++b) column.push_back(slow[b][f]);
     std::sort(column.begin(), column.end());
-    double spread = 0;
+    double spread = 0, worst = 0;
     for (const double x : column) spread += std::fabs(x - column[column.size() / 2]) / static_cast<double>(s.B);
-    std::vector<double> error;
-    for (int64_t b = 0; b < s.B; ++b) error.push_back(std::fabs(slow[b][f] - fast[b * F + f]));
-    std::sort(error.begin(), error.end());
-    const double tolerance = tolerance_of(summary.names()[f], s.n) * spread + 2e-5;
-    EXPECT_LT(error[error.size() * 3 / 4], tolerance) << summary.names()[f] << ", spread " << spread << ", n = " << s.n;
-    EXPECT_LT(error.back(), 5 * tolerance) << summary.names()[f] << ", spread " << spread << ", n = " << s.n;
+    for (int64_t b = 0; b < s.B; ++b) worst = std::max(worst, std::fabs(slow[b][f] - fast[b * F + f]));
+    EXPECT_LT(worst, tolerance_of(summary.names()[f], s.n) * spread + 2e-5)
+        << summary.names()[f] << ", spread " << spread << ", n = " << s.n;
   }
 }
 
@@ -118,7 +115,8 @@ TEST(summary_test, a_trajectory_does_not_feel_its_neighbours_or_threads) {
   for (int64_t b = 0; b < s.B; ++b) {
     std::vector<float> alone(static_cast<size_t>(summary.size()));
     summary.compute(s.z.data() + b * s.n * s.d, 1, s.n, alone.data(), 1);
-    for (int64_t f = 0; f < summary.size(); ++f) ASSERT_EQ(alone[f], together[b * summary.size() + f]) << summary.names()[f];
+    for (int64_t f = 0; f < summary.size(); ++f)
+      ASSERT_EQ(alone[f], together[b * summary.size() + f]) << summary.names()[f];
   }
 }
 
@@ -147,7 +145,8 @@ TEST(summary_test, extreme_trajectories_give_finite_numbers) {
         for (int64_t t = 0; t < n; ++t) s.z.push_back(shapes[a](t)), s.z.push_back(other(t));
       const std::vector<float> out = features_of(summary, s);
       for (size_t i = 0; i < out.size(); ++i)
-        ASSERT_LE(std::fabs(out[i]), 1e4f) << summary.names()[i % summary.size()] << ", shapes " << a << " and " << i / summary.size();
+        ASSERT_LE(std::fabs(out[i]), 1e4f)
+            << summary.names()[i % summary.size()] << ", shapes " << a << " and " << i / summary.size();
     }
   }
 }
@@ -174,7 +173,8 @@ std::string message_of(const std::function<void()>& action) {
 
 TEST(summary_test, json_brings_back_the_same_object) {
   const Sample s = simulate("dvdp", 20, 50);
-  const Summary summary({.channels = {"x"}, .lags = {0, 1, 7}, .bins = 5, .grid = 3, .pair_grid = 2}, measure_scaling(s.z.data(), s.B, s.n, s.d));
+  const Summary summary({.channels = {"x"}, .lags = {0, 1, 7}, .bins = 5, .grid = 3, .pair_grid = 2},
+                        measure_scaling(s.z.data(), s.B, s.n, s.d));
   const Summary back = Summary::from_json(nlohmann::json::parse(summary.to_json().dump()));
   EXPECT_EQ(back.options(), summary.options());
   EXPECT_EQ(back.scaling(), summary.scaling());
@@ -190,7 +190,8 @@ TEST(summary_test, json_that_does_not_fit_is_refused) {
     return message_of([&] { Summary::from_json(bad); });
   };
   EXPECT_EQ(refused("version", 99),
-            "summary: version 99 of the statistics, this program has 1\nhint: train the model again, or use the program it was trained with");
+            "summary: version 99 of the statistics, this program has 1\nhint: train the model again, or use the "
+            "program it was trained with");
   EXPECT_NE(refused("lags", nullptr).find("lags"), std::string::npos);
   EXPECT_EQ(refused("lags", {0, 1, 300}), "summary: lag 300 is too long; 256 is the longest");
   EXPECT_EQ(refused("lags", {0, 1, 4, 2}), "summary: lags must ascend");
@@ -213,10 +214,14 @@ TEST(summary_test, what_is_too_short_or_not_finite_is_refused) {
 }
 
 TEST(summary_test, scaling_of_a_normal_sample_is_its_quantiles) {
-  // 98 % quantiles of N(3, 2^2): 3 + 2 * 2.054; of |z(t+1) - z(t-1)|/2 = |N(0, 2)|: sqrt(2) * 2.326; 90 % of |N(0, 24)| and
-  // |N(0, 80)|: 1.645 sigma. 100,000 values: 3 %.
-  const SystemChoice choice{parse_system("name = \"white\"\n[parameters]\na = [0, 1]\n[noise]\nB = \"gaussian()\"\n[equations]\nx = \"-x + B\"\n[initial]\nx = 0\n"
-                                         "[observe]\nx = \"3 + 2*x\"\n[simulation]\nstep = 1\nsampling = 1\nburn_in = 2\nlength = 1000\n", "white.toml"), 0};
+  // 98 % quantiles of N(3, 2^2): 3 + 2 * 2.054; of |z(t+1) - z(t-1)|/2 = |N(0, 2)|: sqrt(2) * 2.326; 90 % of |N(0, 24)|
+  // and |N(0, 80)|: 1.645 sigma. 100,000 values: 3 %.
+  const SystemChoice choice{
+      parse_system("name = \"white\"\n[parameters]\na = [0, 1]\n[noise]\nB = \"gaussian()\"\n[equations]\nx = \"-x + "
+                   "B\"\n[initial]\nx = 0\n"
+                   "[observe]\nx = \"3 + 2*x\"\n[simulation]\nstep = 1\nsampling = 1\nburn_in = 2\nlength = 1000\n",
+                   "white.toml"),
+      0};
   const Simulator simulator(choice.system, 0, {.seed = 5, .threads = 1, .kernel = KernelChoice::kInterpreted});
   std::vector<float> theta(100), z(100 * 1000);
   simulator.run(0, 100, theta.data(), z.data());

@@ -82,7 +82,7 @@ inline F round_nearest(F x) { return (x + 12582912.0f) - 12582912.0f; }
 
 // log2 of positive normal numbers (0 and subnormals give about -127); absolute error 2e-7 + 1.5 ULP.
 inline F log2_positive(F x) {
-  const I bits = as_int(x) - 0x3f3504f3;                            // exponent counted from sqrt(1/2)
+  const I bits = (I)((U)as_int(x) - 0x3f3504f3u);                   // exponent counted from sqrt(1/2); unsigned: any x may come
   const F e = to_float(bits >> 23);
   const F f = as_float((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;    // in [sqrt(1/2) - 1, sqrt(2) - 1]
   // Pairs of coefficients side by side (Estrin): a third of the latency of a Horner chain.
@@ -108,7 +108,7 @@ inline F exp2_fraction(F f) {
 inline F exp2_saturating(F x) {
   const F clamped = min(x, splat(127.0f));
   const F shifted = clamped + 12582912.0f;                          // its low bits are the nearest integer
-  return exp2_fraction(clamped - (shifted - 12582912.0f)) * as_float((as_int(shifted) << 23) + 0x3f800000);
+  return exp2_fraction(clamped - (shifted - 12582912.0f)) * as_float((I)(((U)as_int(shifted) << 23) + 0x3f800000u));
 }
 
 // 2^x for any x: 0 below -126, infinity above 128; relative error 3e-7.

@@ -74,7 +74,7 @@ std::string blas_report() {
   const std::string blas = core.empty() ? "not OpenBLAS (slow dense layers; install libopenblas0-pthread)"
                                         : fmt::format("OpenBLAS, {} code, {} threads", core, threads ? threads() : 0);
   return fmt::format("BLAS: {}; LibTorch {}; processor: {}; network kernels: {} lanes, {} threads", blas, TORCH_VERSION,
-                     set[processor_level() - 1], kLanes, pool_threads());
+                     set[processor_level() - 1], kTileLanes, pool_threads());
 }
 
 void set_network_threads(int threads) {

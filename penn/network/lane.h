@@ -1,5 +1,5 @@
 // The vector type of the network kernels and the functions they need on it. A lane is a trajectory: arrays are
-// (rows, kLanes) with the lanes contiguous, so one row is exactly two hardware vectors and no shuffles are needed.
+// (rows, kTileLanes) with the lanes contiguous, so one row is exactly two hardware vectors and no shuffles are needed.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr int kVector = 8;
 #else
 inline constexpr int kVector = 4;
 #endif
-inline constexpr int kLanes = 2 * kVector;  // trajectories in one tile
+inline constexpr int kTileLanes = 2 * kVector;  // trajectories in one tile
 
 typedef float Vec __attribute__((vector_size(kVector * sizeof(float))));
 typedef std::int32_t IntVec __attribute__((vector_size(kVector * sizeof(std::int32_t))));

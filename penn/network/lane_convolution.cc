@@ -42,7 +42,7 @@ double convolution_flops_forward(const ConvolutionShape& s) {
 // transposition of a window reads whole vectors.
 std::size_t LaneConvolution::activation_floats(int layer) const {
   const std::size_t steps = shape_.steps(layer) + 2 * padding() + shape_.stride;
-  return (steps * shape_.channels[layer] + kVector) * kLanes;
+  return (steps * shape_.channels[layer] + kVector) * kTileLanes;
 }
 
 LaneConvolution::LaneConvolution(const ConvolutionShape& shape, const std::vector<ConvolutionWeights>& weights)
@@ -74,18 +74,18 @@ void LaneConvolution::forward(int tile, const float* x, float* mean, float* save
   std::fill(saved, saved + activation_floats(0), 0.0f);
   float* input = saved + start(0);
   const int values = shape_.time * shape_.channels[0];
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const int b = tile * kLanes + lane;
+  for (int lane = 0; lane < kTileLanes; ++lane) {
+    const int b = tile * kTileLanes + lane;
     if (b >= shape_.batch) break;
     const float* from = x + static_cast<std::size_t>(b) * values;
-    for (int k = 0; k < values; ++k) input[k * kLanes + lane] = from[k];
+    for (int k = 0; k < values; ++k) input[k * kTileLanes + lane] = from[k];
   }
   int column = 0;
   AlignedBuffer sum(static_cast<std::size_t>(*std::max_element(shape_.channels.begin(), shape_.channels.end())) *
-                    kLanes);
+                    kTileLanes);
   for (int layer = 1; layer <= shape_.layers(); ++layer) {
-    const int channels = shape_.channels[layer], row = channels * kLanes;
-    const int steps = shape_.steps(layer), hop = shape_.stride * shape_.channels[layer - 1] * kLanes;
+    const int channels = shape_.channels[layer], row = channels * kTileLanes;
+    const int steps = shape_.steps(layer), hop = shape_.stride * shape_.channels[layer - 1] * kTileLanes;
     const float* below = saved + saved_offset_[layer - 1];  // with its padding: the window of step t starts at t * hop
     float* whole = saved + saved_offset_[layer];
     float* out = whole + start(layer);
@@ -101,9 +101,9 @@ void LaneConvolution::forward(int tile, const float* x, float* mean, float* save
         store(sum.data() + k, load(sum.data() + k) + y);
       }
     }
-    for (int lane = 0; lane < kLanes && tile * kLanes + lane < shape_.batch; ++lane) {
-      float* to = mean + static_cast<std::size_t>(tile * kLanes + lane) * outputs + column;
-      for (int k = 0; k < channels; ++k) to[k] = sum.data()[k * kLanes + lane] / steps;
+    for (int lane = 0; lane < kTileLanes && tile * kTileLanes + lane < shape_.batch; ++lane) {
+      float* to = mean + static_cast<std::size_t>(tile * kTileLanes + lane) * outputs + column;
+      for (int k = 0; k < channels; ++k) to[k] = sum.data()[k * kTileLanes + lane] / steps;
     }
     column += channels;
   }
@@ -115,18 +115,18 @@ void LaneConvolution::backward(int tile, const float* dmean, const float* saved,
   AlignedBuffer above, below, mean_part, transposed;  // above: gradient of a_layer, later of what ELU was applied to
   int column = outputs;
   for (int layer = shape_.layers(); layer >= 1; --layer) {
-    const int channels = shape_.channels[layer], row = channels * kLanes, in = shape_.channels[layer - 1];
-    const int steps = shape_.steps(layer), hop = shape_.stride * in * kLanes;
+    const int channels = shape_.channels[layer], row = channels * kTileLanes, in = shape_.channels[layer - 1];
+    const int steps = shape_.steps(layer), hop = shape_.stride * in * kTileLanes;
     column -= channels;
     if (layer == shape_.layers()) {
       above.resize(activation_floats(layer));
       above.zero();
     }
     mean_part.resize(row);
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int b = tile * kLanes + lane;
+    for (int lane = 0; lane < kTileLanes; ++lane) {
+      const int b = tile * kTileLanes + lane;
       for (int k = 0; k < channels; ++k)
-        mean_part.data()[k * kLanes + lane] =
+        mean_part.data()[k * kTileLanes + lane] =
             b < shape_.batch ? dmean[static_cast<std::size_t>(b) * outputs + column + k] / steps : 0.0f;
     }
     const int columns = round_up(window(layer), kVector);
@@ -147,8 +147,8 @@ void LaneConvolution::backward(int tile, const float* dmean, const float* saved,
         const float* yt = y + static_cast<std::size_t>(t) * row;
         for (int k = 0; k < channels; ++k) {
           Vec part{};
-          for (int half = 0; half < kLanes; half += kVector) {
-            const int i = k * kLanes + half;
+          for (int half = 0; half < kTileLanes; half += kVector) {
+            const int i = k * kTileLanes + half;
             const Vec dx = (load(dt + i) + load(mean_part.data() + i)) * elu_slope(load(yt + i));
             store(dt + i, dx);
             part += dx;

@@ -1,5 +1,5 @@
 // A stack of strided convolutions over time with ELU, each layer averaged over time; forward and backward for tiles of
-// kLanes trajectories, one after the other in the thread that calls.
+// kTileLanes trajectories, one after the other in the thread that calls.
 //   a_0 = x,   a_l[t] = ELU(b_l + sum_k W_l[:, :, k] a_(l-1)[t stride + k - padding]),   out = mean_t a_1, mean_t a_2,
 //   ...
 // Zeros outside the trajectory, padding = (kernel - 1) / 2, so layer l has ceil(T_(l-1) / stride) steps for any length.
@@ -37,7 +37,7 @@ class LaneConvolution {
  public:
   LaneConvolution(const ConvolutionShape& shape, const std::vector<ConvolutionWeights>& weights);
 
-  int tiles() const { return round_up(shape_.batch, kLanes) / kLanes; }
+  int tiles() const { return round_up(shape_.batch, kTileLanes) / kTileLanes; }
   std::size_t saved_floats_per_tile() const { return saved_floats_; }
   std::size_t gradient_floats_per_tile() const { return gradient_floats_; }
 
@@ -53,7 +53,7 @@ class LaneConvolution {
   int window(int layer) const { return shape_.kernel * shape_.channels[layer - 1]; }  // rows that layer reads
   std::size_t activation_floats(int layer) const;
   // Where step 0 of a_layer begins: before it lie padding() steps of zeros.
-  std::size_t start(int layer) const { return static_cast<std::size_t>(padding()) * shape_.channels[layer] * kLanes; }
+  std::size_t start(int layer) const { return static_cast<std::size_t>(padding()) * shape_.channels[layer] * kTileLanes; }
 
   ConvolutionShape shape_;
   std::vector<PackedMatrix> forward_weights_;   // layer l at l - 1: (out, kernel * in)

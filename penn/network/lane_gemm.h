@@ -52,14 +52,14 @@ inline void panel_multiply(float* out, const float* bias, const float* a, const 
     if constexpr (start == Start::kBias) {
       sum[r][0] = sum[r][1] = bias ? broadcast(bias[r]) : Vec{};
     } else {
-      sum[r][0] = load(out + r * kLanes);
-      sum[r][1] = load(out + r * kLanes + kVector);
+      sum[r][0] = load(out + r * kTileLanes);
+      sum[r][1] = load(out + r * kTileLanes + kVector);
     }
   }
   for (int part = 0; part < 2; ++part) {
     const float* b = part == 0 ? b1 : b2;
     const int count = part == 0 ? k1 : k2;
-    for (int k = 0; k < count; ++k, a += kPanel, b += kLanes) {
+    for (int k = 0; k < count; ++k, a += kPanel, b += kTileLanes) {
       const Vec b_low = load(b), b_high = load(b + kVector);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
@@ -71,8 +71,8 @@ inline void panel_multiply(float* out, const float* bias, const float* a, const 
   }
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r) {
-    store(out + r * kLanes, sum[r][0]);
-    store(out + r * kLanes + kVector, sum[r][1]);
+    store(out + r * kTileLanes, sum[r][0]);
+    store(out + r * kTileLanes + kVector, sum[r][1]);
   }
 }
 
@@ -91,7 +91,7 @@ inline void multiply(float* out, const PackedMatrix& a, const float* bias, const
                      const float* b2 = nullptr, int k2 = 0) {
   for (int row = 0; row < a.rows(); row += kPanel) {
     const int rows = a.rows() - row < kPanel ? a.rows() - row : kPanel;
-    float* o = out + row * kLanes;
+    float* o = out + row * kTileLanes;
     const float* offset = bias ? bias + row : nullptr;
     if (rows == kPanel) panel_multiply<kPanel, start>(o, offset, a.panel(row), b1, k1, b2, k2);
     else with_rows(rows, [&]<int R>() { panel_multiply<R, start>(o, offset, a.panel(row), b1, k1, b2, k2); });
@@ -100,20 +100,20 @@ inline void multiply(float* out, const PackedMatrix& a, const float* bias, const
 
 // ---- sums over time and lanes ---------------------------------------------------------------------------------------
 
-// A block of vectors x_t (N, lanes), t < T, transposed to [column panel][t][lane][kLanes columns].
+// A block of vectors x_t (N, lanes), t < T, transposed to [column panel][t][lane][kTileLanes columns].
 // N must be a multiple of kVector (pad with zero rows), so the last panel may be half empty.
 inline std::size_t transposed_size(int n, int time) {
-  return static_cast<std::size_t>(round_up(n, kLanes)) * time * kLanes;
+  return static_cast<std::size_t>(round_up(n, kTileLanes)) * time * kTileLanes;
 }
 inline void transpose_into(float* block, int n, int time, int t, const float* x) {
   for (int first = 0; first < n; first += kVector) {
-    float* to = block + (static_cast<std::size_t>(first / kLanes) * time + t) * kLanes * kLanes + first % kLanes;
-    const float* from = x + static_cast<std::size_t>(first) * kLanes;
+    float* to = block + (static_cast<std::size_t>(first / kTileLanes) * time + t) * kTileLanes * kTileLanes + first % kTileLanes;
+    const float* from = x + static_cast<std::size_t>(first) * kTileLanes;
     for (int half = 0; half < 2; ++half) {
       // A kVector x kVector transposition in log2 steps: exchange blocks of size 1, 2, 4, ... between row pairs.
       Vec row[kVector];
 #pragma GCC unroll 16
-      for (int i = 0; i < kVector; ++i) row[i] = load(from + i * kLanes + half * kVector);
+      for (int i = 0; i < kVector; ++i) row[i] = load(from + i * kTileLanes + half * kVector);
 #pragma GCC unroll 16
       for (int width = 1; width < kVector; width *= 2) {
         IntVec low, high;
@@ -130,12 +130,12 @@ inline void transpose_into(float* block, int n, int time, int t, const float* x)
         }
       }
 #pragma GCC unroll 16
-      for (int i = 0; i < kVector; ++i) store(to + (half * kVector + i) * kLanes, row[i]);
+      for (int i = 0; i < kVector; ++i) store(to + (half * kVector + i) * kTileLanes, row[i]);
     }
   }
 }
 
-// out (R, V vectors) += sum_{t, lane} g[t][row][lane] * x[t][lane][column]. g: rows of kLanes, time stride in floats.
+// out (R, V vectors) += sum_{t, lane} g[t][row][lane] * x[t][lane][column]. g: rows of kTileLanes, time stride in floats.
 template <int R, int V>
 inline void panel_outer(float* out, int out_stride, const float* g, std::size_t g_stride, int time, const float* x) {
   Vec sum[R][V];
@@ -144,13 +144,13 @@ inline void panel_outer(float* out, int out_stride, const float* g, std::size_t 
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) sum[r][v] = load_loose(out + r * out_stride + v * kVector);
   for (int t = 0; t < time; ++t, g += g_stride) {
-    for (int lane = 0; lane < kLanes; ++lane, x += kLanes) {
+    for (int lane = 0; lane < kTileLanes; ++lane, x += kTileLanes) {
       Vec b[V];
 #pragma GCC unroll 2
       for (int v = 0; v < V; ++v) b[v] = load(x + v * kVector);
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {
-        const Vec factor = broadcast(g[r * kLanes + lane]);
+        const Vec factor = broadcast(g[r * kTileLanes + lane]);
 #pragma GCC unroll 2
         for (int v = 0; v < V; ++v) sum[r][v] += factor * b[v];
       }
@@ -166,15 +166,15 @@ inline void panel_outer(float* out, int out_stride, const float* g, std::size_t 
 // with the same time. N is a multiple of kVector.
 inline void accumulate_outer(float* out, int out_stride, int m, int n, const float* g, std::size_t g_stride, int time,
                              const float* x) {
-  for (int column = 0; column < n; column += kLanes) {
-    const float* panel = x + static_cast<std::size_t>(column) * time * kLanes;
-    const bool whole = n - column >= kLanes;
+  for (int column = 0; column < n; column += kTileLanes) {
+    const float* panel = x + static_cast<std::size_t>(column) * time * kTileLanes;
+    const bool whole = n - column >= kTileLanes;
     for (int row = 0; row < m; row += kPanel) {
       const int rows = m - row < kPanel ? m - row : kPanel;
       float* o = out + static_cast<std::size_t>(row) * out_stride + column;
       with_rows(rows, [&]<int R>() {
-        if (whole) panel_outer<R, 2>(o, out_stride, g + row * kLanes, g_stride, time, panel);
-        else panel_outer<R, 1>(o, out_stride, g + row * kLanes, g_stride, time, panel);
+        if (whole) panel_outer<R, 2>(o, out_stride, g + row * kTileLanes, g_stride, time, panel);
+        else panel_outer<R, 1>(o, out_stride, g + row * kTileLanes, g_stride, time, panel);
       });
     }
   }

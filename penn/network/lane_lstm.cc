@@ -13,31 +13,31 @@ constexpr int kChunk = 16;
 
 }  // namespace
 
-// Where the gates and states of the current chunk are. Rows are kLanes wide.
+// Where the gates and states of the current chunk are. Rows are kTileLanes wide.
 struct LaneLstm::Chunk {
   int t0, steps;
   float* gates;              // [layer][t][5H]: i f g o c
   std::size_t layer_stride;  // floats from one layer to the next
   const float* start;        // [layer][2H]: h and c before the chunk
-  const float* gates_of(int layer, int t, int H) const { return gates + layer * layer_stride + t * 5 * H * kLanes; }
+  const float* gates_of(int layer, int t, int H) const { return gates + layer * layer_stride + t * 5 * H * kTileLanes; }
 };
 
 // One thread's working memory.
 struct LaneLstm::Scratch {
   explicit Scratch(const LstmShape& s)
-      : row(static_cast<std::size_t>(s.hidden) * kLanes),
-        x(static_cast<std::size_t>(kChunk) * s.channels * kLanes),
+      : row(static_cast<std::size_t>(s.hidden) * kTileLanes),
+        x(static_cast<std::size_t>(kChunk) * s.channels * kTileLanes),
         local(static_cast<std::size_t>(s.layers) * kChunk * 5 * row),
         state(static_cast<std::size_t>(s.layers) * 2 * row),
         pre(4 * row),
         h(static_cast<std::size_t>(s.layers) * kChunk * row),
         dgates(kChunk * 4 * row),
-        dhx(static_cast<std::size_t>(s.layers) * kChunk * (row + std::max(s.hidden, s.channels) * kLanes)),
+        dhx(static_cast<std::size_t>(s.layers) * kChunk * (row + std::max(s.hidden, s.channels) * kTileLanes)),
         carry(static_cast<std::size_t>(s.layers) * 2 * row),
-        joined(static_cast<std::size_t>(round_up(s.hidden + std::max(s.hidden, s.channels) + 1, kVector)) * kLanes),
+        joined(static_cast<std::size_t>(round_up(s.hidden + std::max(s.hidden, s.channels) + 1, kVector)) * kTileLanes),
         transposed(transposed_size(s.hidden + std::max(s.hidden, s.channels) + 1 + kVector, kChunk)),
         dmean(row) {}
-  std::size_t row;           // H * kLanes
+  std::size_t row;           // H * kTileLanes
   AlignedBuffer x;           // [t][C]
   AlignedBuffer local;       // gates of one chunk when they are not saved
   AlignedBuffer state;       // [layer][2H]: h, c after the last step
@@ -72,7 +72,7 @@ LaneLstm::LaneLstm(const LstmShape& shape, const std::vector<LstmWeights>& weigh
     gradient_floats_ += static_cast<std::size_t>(round_up(4 * H, kPanel)) * columns(layer);
   }
   gradient_floats_ = (gradient_floats_ + 15) / 16 * 16;
-  const std::size_t row = static_cast<std::size_t>(H) * kLanes;
+  const std::size_t row = static_cast<std::size_t>(H) * kTileLanes;
   const std::size_t chunks = round_up(shape.time, kChunk) / kChunk;
   if (memory != LstmMemory::kNothing) saved_floats_ += chunks * shape.layers * 2 * row;
   if (memory == LstmMemory::kEverything) saved_floats_ += static_cast<std::size_t>(shape.time) * shape.layers * 5 * row;
@@ -81,10 +81,10 @@ LaneLstm::LaneLstm(const LstmShape& shape, const std::vector<LstmWeights>& weigh
 // x (B, T, C) -> [t][C][lane] for t0 <= t < t0 + steps; lanes beyond the batch are zero.
 void LaneLstm::gather(const float* x, int tile, int t0, int steps, float* out) const {
   const int C = shape_.channels;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const int b = tile * kLanes + lane;
+  for (int lane = 0; lane < kTileLanes; ++lane) {
+    const int b = tile * kTileLanes + lane;
     const float* from = x + (static_cast<std::size_t>(b) * shape_.time + t0) * C;
-    for (int k = 0; k < steps * C; ++k) out[k * kLanes + lane] = b < shape_.batch ? from[k] : 0.0f;
+    for (int k = 0; k < steps * C; ++k) out[k * kTileLanes + lane] = b < shape_.batch ? from[k] : 0.0f;
   }
 }
 
@@ -100,7 +100,7 @@ void LaneLstm::forward_chunk(const Chunk& chunk, Scratch& s, float* sum) const {
     float* h_out = s.h.data() + layer * kChunk * s.row;
     for (int t = 0; t < chunk.steps; ++t) {
       float* pre = s.pre.data();
-      multiply<Start::kBias>(pre, forward_weights_[layer], bias_[layer].data(), input + t * inputs * kLanes, inputs, h,
+      multiply<Start::kBias>(pre, forward_weights_[layer], bias_[layer].data(), input + t * inputs * kTileLanes, inputs, h,
                              H);
       float* gates = const_cast<float*>(chunk.gates_of(layer, t, H));
       for (int k = 0; k < row; k += kVector) {
@@ -150,10 +150,10 @@ void LaneLstm::forward(int tile, const float* x, float* mean, float* saved) cons
     gather(x, tile, chunk.t0, chunk.steps, s.x.data());
     forward_chunk(chunk, s, sum.data());
   }
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const int b = tile * kLanes + lane;
+  for (int lane = 0; lane < kTileLanes; ++lane) {
+    const int b = tile * kTileLanes + lane;
     if (b >= shape_.batch) break;
-    for (int k = 0; k < H; ++k) mean[b * H + k] = sum.data()[k * kLanes + lane] / T;
+    for (int k = 0; k < H; ++k) mean[b * H + k] = sum.data()[k * kTileLanes + lane] / T;
   }
 }
 
@@ -167,8 +167,8 @@ void LaneLstm::backward_layer(int layer, const Chunk& chunk, Scratch& s, const f
   const float* h_own = s.h.data() + layer * kChunk * s.row;
   const float* input = layer == 0 ? s.x.data() : s.h.data() + (layer - 1) * kChunk * s.row;
   float* carry = s.carry.data() + layer * 2 * s.row;
-  const std::size_t dhx_stride = static_cast<std::size_t>(H + inputs) * kLanes;
-  float* dhx = s.dhx.data() + layer * kChunk * (s.row + std::max(H, shape_.channels) * kLanes);
+  const std::size_t dhx_stride = static_cast<std::size_t>(H + inputs) * kTileLanes;
+  float* dhx = s.dhx.data() + layer * kChunk * (s.row + std::max(H, shape_.channels) * kTileLanes);
   const PackedMatrix& weights = backward_weights_[layer];
   const float* dh_next = carry;
   float* dc_carry = carry + row;
@@ -198,12 +198,12 @@ void LaneLstm::backward_layer(int layer, const Chunk& chunk, Scratch& s, const f
   // Weights: inputs, hidden state before, and a one for the bias, side by side.
   const int n = columns(layer);
   float* joined = s.joined.data();
-  std::fill(joined + (inputs + H + 1) * kLanes, joined + n * kLanes, 0.0f);
-  std::fill(joined + (inputs + H) * kLanes, joined + (inputs + H + 1) * kLanes, 1.0f);
+  std::fill(joined + (inputs + H + 1) * kTileLanes, joined + n * kTileLanes, 0.0f);
+  std::fill(joined + (inputs + H) * kTileLanes, joined + (inputs + H + 1) * kTileLanes, 1.0f);
   for (int t = 0; t < chunk.steps; ++t) {
     const float* h_before = t > 0 ? h_own + (t - 1) * row : start;
-    std::copy(input + t * inputs * kLanes, input + (t + 1) * inputs * kLanes, joined);
-    std::copy(h_before, h_before + row, joined + inputs * kLanes);
+    std::copy(input + t * inputs * kTileLanes, input + (t + 1) * inputs * kTileLanes, joined);
+    std::copy(h_before, h_before + row, joined + inputs * kTileLanes);
     transpose_into(s.transposed.data(), n, chunk.steps, t, joined);
   }
   accumulate_outer(gradient + gradient_offset_[layer], n, 4 * H, n, s.dgates.data(), 4 * s.row, chunk.steps,
@@ -217,9 +217,9 @@ void LaneLstm::backward(int tile, const float* x, const float* dmean, const floa
   const std::size_t starts = static_cast<std::size_t>(shape_.layers) * 2 * s.row;
   const int chunks = round_up(T, kChunk) / kChunk;
   std::fill(gradient, gradient + gradient_floats_, 0.0f);
-  for (int lane = 0; lane < kLanes; ++lane) {
-    const int b = tile * kLanes + lane;
-    for (int k = 0; k < H; ++k) s.dmean.data()[k * kLanes + lane] = b < shape_.batch ? dmean[b * H + k] / T : 0.0f;
+  for (int lane = 0; lane < kTileLanes; ++lane) {
+    const int b = tile * kTileLanes + lane;
+    for (int k = 0; k < H; ++k) s.dmean.data()[k * kTileLanes + lane] = b < shape_.batch ? dmean[b * H + k] / T : 0.0f;
   }
   for (int n = chunks - 1; n >= 0; --n) {
     Chunk chunk;
@@ -246,16 +246,16 @@ void LaneLstm::backward(int tile, const float* x, const float* dmean, const floa
     std::size_t stride = 0;
     for (int layer = shape_.layers - 1; layer >= 0; --layer) {
       backward_layer(layer, chunk, s, above, stride, gradient);
-      above = s.dhx.data() + layer * kChunk * (s.row + std::max(H, C) * kLanes) + s.row;
-      stride = s.row + shape_.inputs(layer) * kLanes;
+      above = s.dhx.data() + layer * kChunk * (s.row + std::max(H, C) * kTileLanes) + s.row;
+      stride = s.row + shape_.inputs(layer) * kTileLanes;
     }
     if (!dx) continue;
-    for (int lane = 0; lane < kLanes; ++lane) {
-      const int b = tile * kLanes + lane;
+    for (int lane = 0; lane < kTileLanes; ++lane) {
+      const int b = tile * kTileLanes + lane;
       if (b >= shape_.batch) break;
       float* to = dx + (static_cast<std::size_t>(b) * T + chunk.t0) * C;
       for (int t = 0; t < chunk.steps; ++t)
-        for (int k = 0; k < C; ++k) to[t * C + k] = above[t * stride + k * kLanes + lane];
+        for (int k = 0; k < C; ++k) to[t * C + k] = above[t * stride + k * kTileLanes + lane];
     }
   }
 }

@@ -1,4 +1,4 @@
-// The LSTM of several layers with its mean over time, forward and backward, for tiles of kLanes trajectories. Every
+// The LSTM of several layers with its mean over time, forward and backward, for tiles of kTileLanes trajectories. Every
 // tile is on its own: threads split the batch and never wait for each other inside the loop over time.
 //   i f g o = sigmoid, sigmoid, tanh, sigmoid of w_ih x_t + b_ih + w_hh h_(t-1) + b_hh      (rows in this order, as
 //   LibTorch) c_t = f c_(t-1) + i g,   h_t = o tanh(c_t),   out = mean over t of h_t of the last layer
@@ -23,7 +23,7 @@ class LaneLstm {
  public:
   LaneLstm(const LstmShape& shape, const std::vector<LstmWeights>& weights, LstmMemory memory);
 
-  int tiles() const { return round_up(shape_.batch, kLanes) / kLanes; }
+  int tiles() const { return round_up(shape_.batch, kTileLanes) / kTileLanes; }
   std::size_t saved_floats_per_tile() const { return saved_floats_; }
   std::size_t gradient_floats_per_tile() const { return gradient_floats_; }
 

@@ -86,44 +86,44 @@ TEST(lane_gemm_test, product_equals_three_loops_for_every_number_of_rows) {
   const int k1 = 9, k2 = 14, K = k1 + k2;
   for (int M = 1; M <= 2 * kPanel + 1; ++M) {
     PackedMatrix a(M, K);
-    const AlignedBuffer b1 = random_buffer(k1 * kLanes, engine), b2 = random_buffer(k2 * kLanes, engine);
+    const AlignedBuffer b1 = random_buffer(k1 * kTileLanes, engine), b2 = random_buffer(k2 * kTileLanes, engine);
     const AlignedBuffer bias = random_buffer(M, engine), values = random_buffer(M * K, engine);
     for (int r = 0; r < M; ++r)
       for (int k = 0; k < K; ++k) a.at(r, k) = values.data()[r * K + k];
-    AlignedBuffer out((M + 1) * kLanes);
-    std::fill_n(out.data() + M * kLanes, kLanes, 77.0f);
+    AlignedBuffer out((M + 1) * kTileLanes);
+    std::fill_n(out.data() + M * kTileLanes, kTileLanes, 77.0f);
     multiply<Start::kBias>(out.data(), a, bias.data(), b1.data(), k1, b2.data(), k2);
-    const std::vector<float> first(out.data(), out.data() + M * kLanes);
+    const std::vector<float> first(out.data(), out.data() + M * kTileLanes);
     multiply<Start::kAdd>(out.data(), a, nullptr, b1.data(), k1, b2.data(), k2);
     for (int r = 0; r < M; ++r)
-      for (int lane = 0; lane < kLanes; ++lane) {
+      for (int lane = 0; lane < kTileLanes; ++lane) {
         double sum = 0;
         for (int k = 0; k < K; ++k)
           sum +=
-              values.data()[r * K + k] * (k < k1 ? b1.data()[k * kLanes + lane] : b2.data()[(k - k1) * kLanes + lane]);
-        ASSERT_NEAR(first[r * kLanes + lane], sum + bias.data()[r], 1e-5) << M << " rows, row " << r;
-        ASSERT_NEAR(out.data()[r * kLanes + lane], 2 * sum + bias.data()[r], 2e-5) << M << " rows, row " << r;
+              values.data()[r * K + k] * (k < k1 ? b1.data()[k * kTileLanes + lane] : b2.data()[(k - k1) * kTileLanes + lane]);
+        ASSERT_NEAR(first[r * kTileLanes + lane], sum + bias.data()[r], 1e-5) << M << " rows, row " << r;
+        ASSERT_NEAR(out.data()[r * kTileLanes + lane], 2 * sum + bias.data()[r], 2e-5) << M << " rows, row " << r;
       }
-    for (int lane = 0; lane < kLanes; ++lane) ASSERT_EQ(out.data()[M * kLanes + lane], 77.0f) << "wrote past the end";
+    for (int lane = 0; lane < kTileLanes; ++lane) ASSERT_EQ(out.data()[M * kTileLanes + lane], 77.0f) << "wrote past the end";
   }
 }
 
 TEST(lane_gemm_test, outer_sums_equal_loops_over_time_and_lanes) {
   std::mt19937 engine(2);
-  for (const int N : {kVector, kLanes, kLanes + kVector}) {
+  for (const int N : {kVector, kTileLanes, kTileLanes + kVector}) {
     for (const int M : {1, kPanel, kPanel + 2}) {
       const int T = 3;
-      const AlignedBuffer g = random_buffer(T * M * kLanes, engine), x = random_buffer(T * N * kLanes, engine);
+      const AlignedBuffer g = random_buffer(T * M * kTileLanes, engine), x = random_buffer(T * N * kTileLanes, engine);
       AlignedBuffer transposed(transposed_size(N, T)), out(M * N);
-      for (int t = 0; t < T; ++t) transpose_into(transposed.data(), N, T, t, x.data() + t * N * kLanes);
+      for (int t = 0; t < T; ++t) transpose_into(transposed.data(), N, T, t, x.data() + t * N * kTileLanes);
       std::fill_n(out.data(), M * N, 0.5f);  // it adds
-      accumulate_outer(out.data(), N, M, N, g.data(), M * kLanes, T, transposed.data());
+      accumulate_outer(out.data(), N, M, N, g.data(), M * kTileLanes, T, transposed.data());
       for (int r = 0; r < M; ++r)
         for (int c = 0; c < N; ++c) {
           double sum = 0.5;
           for (int t = 0; t < T; ++t)
-            for (int lane = 0; lane < kLanes; ++lane)
-              sum += g.data()[(t * M + r) * kLanes + lane] * x.data()[(t * N + c) * kLanes + lane];
+            for (int lane = 0; lane < kTileLanes; ++lane)
+              sum += g.data()[(t * M + r) * kTileLanes + lane] * x.data()[(t * N + c) * kTileLanes + lane];
           ASSERT_NEAR(out.data()[r * N + c], sum, 2e-5) << r << ", " << c;
         }
     }

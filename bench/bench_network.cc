@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "penn/network/blas.h"
-#include "penn/network/lane_convolution.h"
-#include "penn/network/lstm_shape.h"
+#include "penn/kernel/lane_convolution.h"
+#include "penn/kernel/lstm_shape.h"
 #include "penn/network/mixture_head.h"
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/thread_pool.h"
 #include "penn/network/penn_network.h"
 
 namespace {

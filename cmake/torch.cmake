@@ -1,9 +1,9 @@
-# penn_torch: network, model files, training, inference; everything that needs LibTorch. An object library, because encoders
+# penn_torch: network and training; everything that needs LibTorch. An object library, because encoders
 # register themselves before main and a static archive would drop those nobody mentions.
 find_package(Torch REQUIRED)
 find_package(dnnl CONFIG REQUIRED)
 
-file(GLOB PENN_TORCH_SOURCES CONFIGURE_DEPENDS penn/network/*.cc penn/model/*.cc penn/train/*.cc penn/infer/*.cc)
+file(GLOB PENN_TORCH_SOURCES CONFIGURE_DEPENDS penn/network/*.cc penn/train/*.cc)
 add_library(penn_torch OBJECT ${PENN_TORCH_SOURCES})
 target_include_directories(penn_torch PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
 target_link_libraries(penn_torch PUBLIC penn ${TORCH_LIBRARIES} ${CMAKE_DL_LIBS} PRIVATE DNNL::dnnl penn_flags)
@@ -32,7 +32,7 @@ if(PENN_TESTS)
   find_package(GTest REQUIRED)
   include(GoogleTest)
   file(GLOB PENN_TORCH_TEST_SOURCES CONFIGURE_DEPENDS
-       tests/network/*_test.cc tests/model/*_test.cc tests/train/*_test.cc tests/infer/*_test.cc)
+       tests/network/*_test.cc tests/train/*_test.cc)
   if(PENN_TORCH_TEST_SOURCES)
     add_executable(penn_torch_tests ${PENN_TORCH_TEST_SOURCES})
     target_include_directories(penn_torch_tests PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)

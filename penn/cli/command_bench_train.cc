@@ -13,7 +13,7 @@
 #include "penn/cli/commands.h"
 #include "penn/dataset/batch_stream.h"
 #include "penn/network/blas.h"
-#include "penn/network/lstm_shape.h"
+#include "penn/kernel/lstm_shape.h"
 #include "penn/network/mixture_head.h"
 #include "penn/network/penn_network.h"
 #include "penn/train/optimiser.h"

@@ -29,7 +29,7 @@ int info(const std::string& what) {
     return 0;
   }
   if (ends_with(what, ".safetensors")) {
-    fmt::print("{}\nMachine\n  {}\n", describe_model(load_model(find_model(what))), blas_report());
+    fmt::print("{}\nMachine\n  {}\n", describe_model(open_model(find_model(what))), blas_report());
     return 0;
   }
 #endif

@@ -7,8 +7,6 @@
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
-#include "penn/model/tensor_io.h"
-#include "penn/network/penn_network.h"
 
 namespace penn {
 
@@ -36,28 +34,32 @@ std::vector<double> flatten(const std::vector<LossPoint>& curve) {
 
 }  // namespace
 
-void save_model(const fs::path& path, const ModelInfo& info, const PennNetwork& network) {
+void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorView> network) {
   const json summary = {{"lengths", {info.lengths.low, info.lengths.high}}, {"sampling", {info.sampling.low, info.sampling.high}},
                         {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
                         {"trajectories", info.trajectories}, {"minutes", info.minutes}};
   const Metadata metadata = {{"format", fmt::format("penn model {}", kFormat)}, {"version", info.version}, {"system", info.system_text},
                              {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training.dump()},
                              {"summary", summary.dump()}};
-  TensorList tensors;
-  add_module(tensors, "network.", network);
+  std::vector<TensorView> tensors = std::move(network);
+  const auto add = [&](const char* name, const auto& values, Shape shape) {
+    using Value = typename std::decay_t<decltype(values)>::value_type;
+    tensors.push_back({name, tensor_type<Value>(), std::move(shape), values.data()});
+  };
   const size_t E = info.familiarity.mean.size();
   const std::vector<double> curve = flatten(info.curve);
-  tensors.add("familiarity.mean", info.familiarity.mean, {E});
-  tensors.add("familiarity.covariance", info.familiarity.covariance, {E, E});
-  tensors.add("familiarity.distances", info.familiarity.distances, {info.familiarity.distances.size()});
-  tensors.add("values.low", info.value_low, {info.value_low.size()});
-  tensors.add("values.high", info.value_high, {info.value_high.size()});
-  tensors.add("curve", curve, {info.curve.size(), kCurveColumns});
-  write_safetensors(path, metadata, tensors.views());
+  add("familiarity.mean", info.familiarity.mean, {E});
+  add("familiarity.covariance", info.familiarity.covariance, {E, E});
+  add("familiarity.distances", info.familiarity.distances, {info.familiarity.distances.size()});
+  add("values.low", info.value_low, {info.value_low.size()});
+  add("values.high", info.value_high, {info.value_high.size()});
+  add("curve", curve, {info.curve.size(), kCurveColumns});
+  write_safetensors(path, metadata, std::move(tensors));
 }
 
-Model load_model(const fs::path& path) {
-  const SafetensorsFile file(path);
+ModelFile open_model(const fs::path& path) {
+  ModelFile model{.info = {}, .system = {}, .observation = 0, .file = SafetensorsFile(path)};
+  const SafetensorsFile& file = model.file;
   const auto refuse = [&](const std::string& reason, const std::string& hint = "") { throw ModelError(fmt::format("{}: {}", file.name(), reason), hint); };
   if (!file.metadata().count("format")) refuse("not a model of penn: the entry 'format' is missing", "models are made by `penn train`");
   const std::string& format = file.text("format");
@@ -66,7 +68,6 @@ Model load_model(const fs::path& path) {
   if (format != fmt::format("penn model {}", kFormat))
     refuse(fmt::format("model format {}, this program reads {}", format.substr(11), kFormat), "train it again with this version, or use the version that made it");
 
-  Model model;
   ModelInfo& info = model.info;
   info.version = file.text("version");
   info.system_text = file.text("system");
@@ -92,15 +93,9 @@ Model load_model(const fs::path& path) {
   const size_t M = model.system.parameters.size(), d = model.system.observations[static_cast<size_t>(model.observation)].channels.size();
   if (static_cast<size_t>(info.network.mixture.parameters) != M || static_cast<size_t>(info.network.inputs) != d)
     refuse(fmt::format("its network has {} inputs and {} parameters, its system {} and {}", info.network.inputs, info.network.mixture.parameters, d, M));
-  try {
-    model.network = std::make_shared<PennNetwork>(info.network);
-  } catch (const c10::Error& error) {
-    refuse(fmt::format("its network cannot be built: {}", error.what_without_backtrace()));
-  }
-  read_module(file, "network.", *model.network);
-  model.network->eval();
-
-  const size_t E = static_cast<size_t>(model.network->embedding_size());
+  const TensorInfo* mean = file.find("familiarity.mean");
+  if (!mean || mean->shape.size() != 1) refuse("the statistics of the embedding are missing or have another shape");
+  const size_t E = mean->shape[0];
   info.familiarity.mean = file.read<float>("familiarity.mean", {E});
   info.familiarity.covariance = file.read<float>("familiarity.covariance", {E, E});
   info.familiarity.distances = file.read<float>("familiarity.distances", {1001});
@@ -129,10 +124,11 @@ fs::path find_model(const std::string& what) {
                    list.empty() ? "train one with `penn train SYSTEM -o MODEL.safetensors`" : fmt::format("give the path of a model or one of: {}", list));
 }
 
-std::string describe_model(const Model& model) {
+std::string describe_model(const ModelFile& model) {
   const ModelInfo& info = model.info;
   int64_t weights = 0;
-  for (const torch::Tensor& p : model.network->parameters()) weights += p.numel();
+  for (const TensorInfo& t : model.file.tensors())
+    if (t.name.rfind(kNetworkPrefix, 0) == 0) weights += static_cast<int64_t>((t.end - t.begin) / item_size(t.type));
   std::string out = fmt::format("Model of {}{}{}, trained by penn {}\n", model.system.name, info.observation.empty() ? "" : ":", info.observation, info.version);
   const auto range = [](auto low, auto high) { return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high); };
   out += fmt::format("\nTraining\n  {} steps, {} trajectories, {:.1f} minutes\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded as divergent: {:.2f} %\n",

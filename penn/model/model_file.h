@@ -1,19 +1,17 @@
 // A trained model in one safetensors file: the weights, the system's text, and everything inference needs to use and to doubt it.
+// No tensors here: the network is read from the file by penn/infer (plain code) or penn/network (LibTorch).
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-#include "penn/network/network_options.h"
+#include "penn/base/safetensors.h"
+#include "penn/model/network_options.h"
 #include "penn/system/system.h"
 
 namespace penn {
-
-class PennNetwork;
 
 // One row of the loss curve. NLL in the parameters' own units.
 struct LossPoint {
@@ -29,7 +27,6 @@ struct Familiarity {
 };
 
 struct ModelInfo {
-  int format = 1;
   std::string version;             // of the program that trained it
   std::string system_text, observation;
   NetworkOptions network;
@@ -45,18 +42,22 @@ struct ModelInfo {
   Familiarity familiarity;
 };
 
-struct Model {
+struct ModelFile {
   ModelInfo info;
   System system;
   int observation = 0;
-  std::shared_ptr<PennNetwork> network;  // in evaluation mode, on the CPU
+  SafetensorsFile file;            // the network's tensors, under kNetworkPrefix
 };
 
-void save_model(const std::filesystem::path& path, const ModelInfo& info, const PennNetwork& network);
-// Checks everything; ModelError with the reason where something is missing, damaged, of another version or does not fit together.
-Model load_model(const std::filesystem::path& path);
+inline constexpr char kNetworkPrefix[] = "network.";
+
+// network: its tensors, names with kNetworkPrefix.
+void save_model(const std::filesystem::path& path, const ModelInfo& info, std::vector<TensorView> network);
+// Checks everything but the network's tensors; ModelError with the reason where something is missing, damaged, of another version or
+// does not fit together.
+ModelFile open_model(const std::filesystem::path& path);
 // The path itself, or the shipped model of that name; ModelError where there is neither.
 std::filesystem::path find_model(const std::string& what);
-std::string describe_model(const Model& model);
+std::string describe_model(const ModelFile& model);
 
 }  // namespace penn

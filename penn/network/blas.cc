@@ -11,8 +11,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "penn/network/lane.h"
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/lane.h"
+#include "penn/kernel/thread_pool.h"
 
 namespace penn {
 namespace {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include "penn/base/error.h"
-#include "penn/network/aligned_buffer.h"
-#include "penn/network/lane_convolution.h"
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/aligned_buffer.h"
+#include "penn/kernel/lane_convolution.h"
+#include "penn/kernel/thread_pool.h"
 #include "penn/network/robust_input.h"
 
 namespace penn {

@@ -6,10 +6,10 @@
 #include <mutex>
 
 #include "penn/base/error.h"
-#include "penn/network/aligned_buffer.h"
-#include "penn/network/lane_lstm.h"
+#include "penn/kernel/aligned_buffer.h"
+#include "penn/kernel/lane_lstm.h"
 #include "penn/network/onednn_lstm.h"
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/thread_pool.h"
 #include "penn/network/robust_input.h"
 
 namespace penn {

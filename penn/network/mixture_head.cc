@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "penn/network/mixture_kernel.h"
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/mixture_kernel.h"
+#include "penn/kernel/thread_pool.h"
 
 namespace penn {
 namespace {

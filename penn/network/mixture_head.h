@@ -4,7 +4,7 @@
 
 #include <torch/torch.h>
 
-#include "penn/network/network_options.h"  // MixtureShape
+#include "penn/model/network_options.h"  // MixtureShape
 
 namespace penn {
 

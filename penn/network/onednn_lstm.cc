@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/thread_pool.h"
 
 namespace penn {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "penn/network/lstm_shape.h"
+#include "penn/kernel/lstm_shape.h"
 
 namespace penn {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "penn/network/encoder.h"
-#include "penn/network/network_options.h"
+#include "penn/model/network_options.h"
 #include "penn/network/resnet.h"
 
 namespace penn {

@@ -1,8 +1,8 @@
 #include "penn/network/robust_input.h"
 
-#include "penn/network/aligned_buffer.h"
-#include "penn/network/lane.h"
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/aligned_buffer.h"
+#include "penn/kernel/lane.h"
+#include "penn/kernel/thread_pool.h"
 
 namespace penn {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "penn/base/error.h"
 #include "penn/network/fixed_encoder.h"
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/thread_pool.h"
 #include "penn/summary/summary.h"
 
 namespace penn {

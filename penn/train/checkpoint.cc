@@ -4,7 +4,7 @@
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
-#include "penn/model/tensor_io.h"
+#include "penn/network/tensor_io.h"
 #include "penn/network/penn_network.h"
 
 namespace penn {

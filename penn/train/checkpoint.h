@@ -11,6 +11,8 @@
 
 namespace penn {
 
+class PennNetwork;
+
 struct Progress {
   int64_t step = 0;                 // batches consumed
   double seconds = 0;               // spent on training

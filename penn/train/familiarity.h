@@ -8,6 +8,8 @@
 
 namespace penn {
 
+class PennNetwork;
+
 // Mean and covariance from `fitted`, distances from `held`, so that the distances are those of new trajectories.
 Familiarity measure_familiarity(PennNetwork& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& held);
 

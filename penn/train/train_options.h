@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "penn/network/network_options.h"
+#include "penn/model/network_options.h"
 #include "penn/system/system.h"
 
 namespace penn {

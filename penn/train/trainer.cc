@@ -14,6 +14,7 @@
 #include "penn/dataset/batch_stream.h"
 #include "penn/network/blas.h"
 #include "penn/network/mixture_head.h"
+#include "penn/network/network_file.h"
 #include "penn/network/penn_network.h"
 #include "penn/train/familiarity.h"
 #include "penn/train/schedule.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "penn/base/error.h"
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/thread_pool.h"
 
 namespace penn {
 namespace {

@@ -81,7 +81,7 @@ TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one) {
     EXPECT_TRUE(run(system, options, parts, true).is_complete);
     EXPECT_FALSE(fs::exists(checkpoint_path(parts)));
     EXPECT_EQ(weights(whole), weights(parts)) << preset;
-    const Model a = load_model(whole), b = load_model(parts);
+    const ModelFile a = open_model(whole), b = open_model(parts);
     ASSERT_EQ(a.info.curve.size(), b.info.curve.size());
     for (size_t i = 0; i < a.info.curve.size(); ++i) {
       EXPECT_EQ(a.info.curve[i].validation_nll, b.info.curve[i].validation_nll);
@@ -102,7 +102,7 @@ TEST(train_test, training_learns) {
   // The prior alone has NLL ln(2 * 0.99) = 0.68; 200 samples allow about -0.9.
   EXPECT_LT(result.progress.best_nll, -0.2);
   EXPECT_EQ(result.progress.skipped, 0);
-  const Model model = load_model(folder.path / "model");
+  const ModelFile model = open_model(folder.path / "model");
   EXPECT_EQ(model.info.validation_nll, result.progress.best_nll);
   EXPECT_EQ(model.info.system_text, system.text);
   EXPECT_EQ(model.info.familiarity.distances.size(), 1001u);
@@ -201,7 +201,7 @@ TEST(model_file_test, damaged_files_are_refused) {
   const fs::path bad = folder.path / "bad";
   const auto refused = [&](const std::string& bytes) {
     std::ofstream(bad, std::ios::binary) << bytes;
-    return refusal<ModelError>([&] { load_model(bad); });
+    return refusal<ModelError>([&] { load_network(open_model(bad)); });
   };
   EXPECT_EQ(refused(good), "accepted");
   for (size_t size = 0; size < good.size(); size += 1 + good.size() / 97) EXPECT_NE(refused(good.substr(0, size)), "accepted") << size;
@@ -216,7 +216,7 @@ TEST(model_file_test, damaged_files_are_refused) {
   // Well-formed files that are no models, or models of another version.
   const auto with_format = [&](const std::string& format) {
     write_safetensors(bad, {{"format", format}}, {});
-    return refusal<ModelError>([&] { load_model(bad); });
+    return refusal<ModelError>([&] { load_network(open_model(bad)); });
   };
   EXPECT_NE(with_format("penn model 99").find("model format 99, this program reads 1"), std::string::npos);
   EXPECT_NE(with_format("penn checkpoint 1").find("unfinished training"), std::string::npos);

@@ -1,4 +1,4 @@
-#include "penn/network/thread_pool.h"
+#include "penn/kernel/thread_pool.h"
 
 #include <gtest/gtest.h>
 

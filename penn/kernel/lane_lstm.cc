@@ -1,8 +1,8 @@
-#include "penn/network/lane_lstm.h"
+#include "penn/kernel/lane_lstm.h"
 
 #include <algorithm>
 
-#include "penn/network/aligned_buffer.h"
+#include "penn/kernel/aligned_buffer.h"
 
 namespace penn {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "penn/network/lane.h"
+#include "penn/kernel/lane.h"
 
 namespace penn {
 

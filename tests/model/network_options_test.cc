@@ -1,4 +1,4 @@
-#include "penn/network/network_options.h"
+#include "penn/model/network_options.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "penn/network/mixture_kernel.h"
+#include "penn/kernel/mixture_kernel.h"
 
 #include <algorithm>
 #include <cmath>

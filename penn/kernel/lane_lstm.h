@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "penn/network/lane_gemm.h"
-#include "penn/network/lstm_shape.h"
+#include "penn/kernel/lane_gemm.h"
+#include "penn/kernel/lstm_shape.h"
 
 namespace penn {
 

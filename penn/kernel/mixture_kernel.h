@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "penn/network/network_options.h"
+#include "penn/model/network_options.h"
 
 namespace penn {
 

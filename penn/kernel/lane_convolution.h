@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "penn/network/lane_gemm.h"
+#include "penn/kernel/lane_gemm.h"
 
 namespace penn {
 

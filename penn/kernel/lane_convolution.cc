@@ -1,8 +1,8 @@
-#include "penn/network/lane_convolution.h"
+#include "penn/kernel/lane_convolution.h"
 
 #include <algorithm>
 
-#include "penn/network/aligned_buffer.h"
+#include "penn/kernel/aligned_buffer.h"
 
 namespace penn {
 namespace {

@@ -1,4 +1,4 @@
-#include "penn/model/tensor_io.h"
+#include "penn/network/tensor_io.h"
 
 #include <fmt/format.h>
 

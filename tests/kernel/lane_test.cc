@@ -1,4 +1,4 @@
-#include "penn/network/lane.h"
+#include "penn/kernel/lane.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,8 @@
 #include <random>
 #include <vector>
 
-#include "penn/network/aligned_buffer.h"
-#include "penn/network/lane_gemm.h"
+#include "penn/kernel/aligned_buffer.h"
+#include "penn/kernel/lane_gemm.h"
 
 namespace penn {
 namespace {

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string system, model, preset = "fast", covariance = "full", dataset, length, device = "cpu";
+  std::string optimiser = "soap", system, model, preset = "fast", covariance = "full", dataset, length, device = "cpu";
   double minutes = 0, learning_rate = 0, checkpoint_seconds = 60;
   int64_t steps = 0, epochs = 0, batch = 0, validation = 0;
   int components = 10, threads = 0;
@@ -55,6 +55,7 @@ void apply(const Options& o, TrainOptions& train) {
   if (given("--covariance")) train.full_covariance = o.covariance == "full";
   if (given("--validation")) train.validation = o.validation;
   if (given("--seed")) train.seed = o.seed;
+  if (given("--optimiser")) train.optimiser = o.optimiser;
   if (given("--learning-rate")) train.learning_rate = o.learning_rate;
   if (given("--length")) train.lengths = parse_length(o.length);
   if (given("--dataset")) {
@@ -193,6 +194,7 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   command->add_option("--validation", o->validation, "Trajectories of the validation set");
+  command->add_option("--optimiser", o->optimiser, "soap (default: Adam in the gradients' own basis) or adam")->check(CLI::IsMember({"soap", "adam"}));
   command->add_option("--learning-rate", o->learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
   command->add_option("--seed", o->seed, "Seed of all random numbers");
   command->add_option("--threads", o->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));

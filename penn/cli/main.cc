@@ -11,6 +11,8 @@
 #include "penn/cli/commands.h"
 #ifdef PENN_HAVE_TORCH
 #include "penn/network/blas.h"
+#else
+#include "penn/cli/forward.h"
 #endif
 
 int main(int argc, char** argv) {
@@ -18,6 +20,8 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
 #ifdef PENN_HAVE_TORCH
   penn::ensure_fast_blas(argc, argv);
+#else
+  if (penn::needs_torch(argc, argv)) penn::start_torch_program(argv);
 #endif
   CLI::App app("penn: identify the parameters of a stochastic system from one trajectory");
   app.set_version_flag("--version", penn::version());
@@ -35,6 +39,8 @@ int main(int argc, char** argv) {
   penn::add_command_info(app, run);
 #ifdef PENN_HAVE_TORCH
   penn::add_command_train(app, run);
+#else
+  penn::add_forwarded_commands(app, run);
 #endif
   penn::add_command_bench(app, run);
   try {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "penn/density/gaussian_mixture.h"
@@ -14,7 +15,7 @@ namespace penn {
 
 struct Estimate {
   GaussianMixture posterior;  // in the parameters' own units
-  double familiarity = 1;     // the share of training trajectories that lie at least as far from the middle of what was trained
+  double familiarity = 1;     // see Familiarity in penn/model/familiarity.h: small where the network has not seen the like
 };
 
 class PlainNetwork;
@@ -38,7 +39,6 @@ class Estimator {
   ModelFile model_;
   std::unique_ptr<PlainNetwork> network_;
   int threads_;
-  std::vector<double> root_;  // Cholesky factor of the embedding's covariance, for the distance
 };
 
 }  // namespace penn

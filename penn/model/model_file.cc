@@ -15,7 +15,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 constexpr int kCurveColumns = 6;
 
 json parse_entry(const SafetensorsFile& file, const std::string& key) {
@@ -49,8 +49,10 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
   const size_t E = info.familiarity.mean.size();
   const std::vector<double> curve = flatten(info.curve);
   add("familiarity.mean", info.familiarity.mean, {E});
-  add("familiarity.covariance", info.familiarity.covariance, {E, E});
-  add("familiarity.distances", info.familiarity.distances, {info.familiarity.distances.size()});
+  add("familiarity.directions", info.familiarity.directions, {info.familiarity.spread.size(), E});
+  add("familiarity.spread", info.familiarity.spread, {info.familiarity.spread.size()});
+  add("familiarity.inside", info.familiarity.inside, {info.familiarity.inside.size()});
+  add("familiarity.outside", info.familiarity.outside, {info.familiarity.outside.size()});
   add("values.low", info.value_low, {info.value_low.size()});
   add("values.high", info.value_high, {info.value_high.size()});
   add("curve", curve, {info.curve.size(), kCurveColumns});
@@ -58,7 +60,8 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
 }
 
 ModelFile open_model(const fs::path& path) {
-  ModelFile model{.info = {}, .system = {}, .observation = 0, .file = SafetensorsFile(path)};
+  SafetensorsFile opened(path);  // on its own line: gcc 12 destroys the members before it twice when it throws inside the braces
+  ModelFile model{.info = {}, .system = {}, .observation = 0, .file = std::move(opened)};
   const SafetensorsFile& file = model.file;
   const auto refuse = [&](const std::string& reason, const std::string& hint = "") { throw ModelError(fmt::format("{}: {}", file.name(), reason), hint); };
   if (!file.metadata().count("format")) refuse("not a model of penn: the entry 'format' is missing", "models are made by `penn train`");
@@ -93,12 +96,14 @@ ModelFile open_model(const fs::path& path) {
   const size_t M = model.system.parameters.size(), d = model.system.observations[static_cast<size_t>(model.observation)].channels.size();
   if (static_cast<size_t>(info.network.mixture.parameters) != M || static_cast<size_t>(info.network.inputs) != d)
     refuse(fmt::format("its network has {} inputs and {} parameters, its system {} and {}", info.network.inputs, info.network.mixture.parameters, d, M));
-  const TensorInfo* mean = file.find("familiarity.mean");
-  if (!mean || mean->shape.size() != 1) refuse("the statistics of the embedding are missing or have another shape");
-  const size_t E = mean->shape[0];
+  const TensorInfo* directions = file.find("familiarity.directions");
+  if (!directions || directions->shape.size() != 2) refuse("the statistics of the embedding are missing or have another shape");
+  const size_t k = directions->shape[0], E = directions->shape[1];
   info.familiarity.mean = file.read<float>("familiarity.mean", {E});
-  info.familiarity.covariance = file.read<float>("familiarity.covariance", {E, E});
-  info.familiarity.distances = file.read<float>("familiarity.distances", {1001});
+  info.familiarity.directions = file.read<float>("familiarity.directions", {k, E});
+  info.familiarity.spread = file.read<float>("familiarity.spread", {k});
+  info.familiarity.inside = file.read<float>("familiarity.inside", {1001});
+  info.familiarity.outside = file.read<float>("familiarity.outside", {1001});
   info.value_low = file.read<float>("values.low", {d});
   info.value_high = file.read<float>("values.high", {d});
   const TensorInfo* curve = file.find("curve");

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "penn/base/safetensors.h"
+#include "penn/model/familiarity.h"
 #include "penn/model/network_options.h"
 #include "penn/system/system.h"
 
@@ -16,14 +17,6 @@ namespace penn {
 // One row of the loss curve. NLL in the parameters' own units.
 struct LossPoint {
   double minutes = 0, step = 0, trajectories = 0, train_nll = 0, validation_nll = 0, learning_rate = 0;
-};
-
-// What training data look like to the network, so that an observation can be recognised as familiar or not: mean and covariance of the
-// embedding, and the quantiles 0, 1/1000, ..., 1 of the squared Mahalanobis distance of held-out trajectories.
-struct Familiarity {
-  std::vector<float> mean;        // (E)
-  std::vector<float> covariance;  // (E, E), with a little added to the diagonal
-  std::vector<float> distances;   // (1001)
 };
 
 struct ModelInfo {

@@ -25,10 +25,13 @@ int size_for(int inputs) {
 class StatisticsEncoder final : public FixedEncoder {
  public:
   StatisticsEncoder(int inputs, const nlohmann::json& settings) : FixedEncoder(size_for(inputs)), inputs_(inputs) {
-    merge_settings("statistics", nlohmann::json::object(), settings);
+    const nlohmann::json merged = merge_settings("statistics", {{"version", kSummaryVersion}}, settings);
+    if (merged.at("version") != kSummaryVersion)
+      throw ModelError(fmt::format("statistics: version {} of the statistics, this program has {}", merged.at("version").dump(), kSummaryVersion),
+                       "train the model again, or use the program it was trained with");
     scaling_ = register_buffer("scaling", torch::ones({inputs, kScales}, torch::kFloat64));
   }
-  nlohmann::json settings() const override { return nlohmann::json::object(); }
+  nlohmann::json settings() const override { return {{"version", kSummaryVersion}}; }
 
   void calibrate(const torch::Tensor& z) override {
     torch::NoGradGuard no_grad;

@@ -12,7 +12,6 @@
 
 namespace penn {
 
-inline constexpr int kSummaryVersion = 1;
 inline constexpr int kMaxLag = 256;
 inline constexpr int kMaxChannels = 8;
 inline constexpr int kMaxBins = 16;
@@ -101,5 +100,11 @@ inline ChannelUnits units_of(const ChannelScale& s) {
 }
 
 std::vector<std::string> summary_names(const SummaryOptions& options);
+
+// Scales are told three times: as logarithm, as they are, and squared. Parameters are proportional to one of these, and a network
+// that is given only the logarithm spends most of its training on the exponential function. These are the logarithms' numbers; the
+// other two forms of all of them are appended to the features in this order.
+std::vector<int> summary_log_scales(const std::vector<std::string>& names);
+inline double scale_from_log(double x) { return std::exp(std::min(x, 9.0)); }  // its own square stays below 1e8: see kOutputLimit
 
 }  // namespace penn

@@ -1,6 +1,8 @@
 // What each number is, for people; in the order in which summary_reference.cc and the fast blocks write them.
 #include <fmt/format.h>
 
+#include <cstring>
+
 #include "penn/summary/definitions.h"
 
 namespace penn {
@@ -118,6 +120,22 @@ std::vector<std::string> summary_names(const SummaryOptions& options) {
             names.add(fmt::format("cell {},{} {}", row, column, what));
     }
   }
+  const std::vector<int> logs = summary_log_scales(list);
+  for (const int i : logs) {
+    std::string name = list[static_cast<size_t>(i)];
+    name.erase(name.find("log "), 4);
+    list.push_back(name);
+    list.push_back(name + " squared");
+  }
+  return list;
+}
+
+std::vector<int> summary_log_scales(const std::vector<std::string>& names) {
+  std::vector<int> list;
+  for (size_t i = 0; i < names.size(); ++i)
+    for (const char* what : {" log scale", " log rms", " log 2nd moment", " log 4th moment", " log 6th moment"})
+      if (names[i].size() > std::strlen(what) && names[i].compare(names[i].size() - std::strlen(what), std::string::npos, what) == 0)
+        list.push_back(static_cast<int>(i));
   return list;
 }
 

@@ -60,6 +60,7 @@ Summary::Summary(SummaryOptions options, SummaryScaling scaling)
     : options_(std::move(options)), scaling_(std::move(scaling)) {
   check(options_, scaling_);
   names_ = summary_names(options_);
+  log_scales_ = summary_log_scales(names_);
 }
 
 void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int threads) const {
@@ -89,9 +90,18 @@ void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int thre
     }
     for (int i = 0; i < d; ++i)
       for (int j = i + 1; j < d; ++j) put_pair(features, work, work.channels[i], work.channels[j], options_.pair_grid);
-    assert(features.count() == F_count);
-    for (int64_t lane = 0; lane < count; ++lane)
-      for (int64_t f = 0; f < F_count; ++f) out[(first + lane) * F_count + f] = work.features[f * kRow + lane];
+    const int64_t counted = features.count();
+    assert(counted + 2 * static_cast<int64_t>(log_scales_.size()) == F_count);
+    for (int64_t lane = 0; lane < count; ++lane) {
+      float* to = out + (first + lane) * F_count;
+      for (int64_t f = 0; f < counted; ++f) to[f] = work.features[f * kRow + lane];
+      float* scale = to + counted;
+      for (const int i : log_scales_) {
+        const float s = static_cast<float>(scale_from_log(to[i]));
+        *scale++ = std::min(s, kOutputLimit);
+        *scale++ = std::min(s * s, kOutputLimit);
+      }
+    }
   });
 }
 

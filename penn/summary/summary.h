@@ -45,6 +45,7 @@ struct SummaryScaling {
   bool operator==(const SummaryScaling&) const = default;
 };
 
+inline constexpr int kSummaryVersion = 2;  // of the definitions: a network trained with others cannot use these
 inline constexpr int64_t kSummaryMinLength = 8;
 
 // z (B, n, d). Looks at up to half a million values, spread evenly. DataError where z is too short or holds numbers
@@ -72,6 +73,7 @@ class Summary {
   SummaryOptions options_;
   SummaryScaling scaling_;
   std::vector<std::string> names_;
+  std::vector<int> log_scales_;  // see definitions.h
 };
 
 }  // namespace penn

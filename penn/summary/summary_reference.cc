@@ -301,7 +301,13 @@ std::vector<double> summary_reference(const SummaryOptions& options, const Summa
   }
   for (int64_t i = 0; i < d; ++i)
     for (int64_t j = i + 1; j < d; ++j) put_pair(out, channels[i], channels[j], options.pair_grid);
-  return out.numbers;
+  std::vector<double> numbers = out.numbers;
+  for (const int i : summary_log_scales(summary_names(options))) {
+    const double s = scale_from_log(out.numbers[static_cast<size_t>(i)]);
+    numbers.push_back(std::min(s, static_cast<double>(kOutputLimit)));
+    numbers.push_back(std::min(s * s, static_cast<double>(kOutputLimit)));
+  }
+  return numbers;
 }
 
 }  // namespace penn

@@ -78,6 +78,13 @@ struct PaperScale {
   int64_t trajectories = 0, batch = 0, epochs = 0;  // 0: not stated
 };
 
+// A claim ([exact], optional, checked) that the system is x' = -x/tau + sqrt(2 D/tau) B' with white noise B, observed as it is: its posterior
+// is then known exactly (penn/density/ou_posterior.h) and a trained model can be compared with it.
+struct ExactProcess {
+  NodeId tau = -1, D = -1;  // expressions of the parameters
+  bool is_given() const { return tau >= 0; }
+};
+
 struct System {
   std::string name, title, source_name, text;
   std::vector<Parameter> parameters, nuisance;
@@ -87,6 +94,7 @@ struct System {
   std::vector<Observation> observations;
   Simulation simulation;
   PaperScale paper;
+  ExactProcess exact;
   ExpressionGraph graph;
 
   // The observation of that name ("" where there is only one); throws SystemError and lists the choices.

@@ -13,7 +13,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kFormat = "penn checkpoint 1";
+constexpr const char* kFormat = "penn checkpoint 2";
 
 json to_json(const Progress& p) {
   json curve = json::array();
@@ -50,6 +50,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
   tensors.add("adam.m", state.m, {state.m.size()});
   tensors.add("adam.v", state.v, {state.v.size()});
   tensors.add("average", state.average, {state.average.size()});
+  tensors.add("adam.bases", state.bases, {state.bases.size()});
   tensors.add("best", best, {best.size()});
   const Metadata metadata = {{"format", kFormat}, {"version", version()}, {"system", checkpoint.system_text}, {"observation", checkpoint.observation},
                              {"training", penn::to_json(checkpoint.options).dump()}, {"progress", to_json(checkpoint.progress).dump()},
@@ -81,9 +82,14 @@ void restore_checkpoint(const std::filesystem::path& path, PennNetwork& network,
   state.m = file.read<float>("adam.m", {total});
   state.v = file.read<float>("adam.v", {total});
   state.average = file.read<float>("average");
+  state.bases = file.read<float>("adam.bases");
   state.steps = std::stoll(file.text("adam_steps"));
   if (state.average.size() != optimiser.state().average.size()) throw ModelError(fmt::format("{}: the tensor 'average' has another size", file.name()));
-  optimiser.set_state(state);
+  try {
+    optimiser.set_state(state);
+  } catch (const c10::Error& error) {
+    throw ModelError(fmt::format("{}: {}", file.name(), error.what_without_backtrace()));
+  }
   best = file.read<float>("best");
   if (!best.empty() && best.size() != total) throw ModelError(fmt::format("{}: the tensor 'best' has another size", file.name()));
 }

@@ -7,6 +7,8 @@
 namespace penn {
 namespace {
 
+constexpr int64_t kDirections = 64;
+
 torch::Tensor embeddings(PennNetwork& network, const std::vector<TrajectoryBatch>& sets) {
   torch::NoGradGuard no_grad;
   std::vector<torch::Tensor> parts;
@@ -31,16 +33,22 @@ std::vector<float> to_vector(const torch::Tensor& t) {
 Familiarity measure_familiarity(PennNetwork& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& held) {
   torch::NoGradGuard no_grad;
   const torch::Tensor x = embeddings(network, fitted), mean = x.mean(0), centred = x - mean;
-  torch::Tensor covariance = centred.t().matmul(centred) / static_cast<double>(x.size(0) - 1);
-  // Features that hardly vary, or that follow from others, would make the inverse wild.
-  const double typical = covariance.diagonal().mean().item<double>();
-  covariance = covariance + torch::eye(x.size(1), covariance.options()) * (1e-3 * typical + 1e-12);
-  const torch::Tensor y = embeddings(network, held) - mean;
-  const torch::Tensor root = torch::linalg_cholesky(covariance);
-  const torch::Tensor whitened = torch::linalg_solve_triangular(root, y.t(), /*upper=*/false);
-  const torch::Tensor distance = whitened.square().sum(0);
+  const auto [values, vectors] = torch::linalg_eigh(centred.t().matmul(centred) / static_cast<double>(x.size(0) - 1));
+  const int64_t E = x.size(1), k = std::min<int64_t>(E, kDirections);
+  Familiarity familiarity;
+  familiarity.mean = to_vector(mean);
+  familiarity.directions = to_vector(vectors.slice(1, E - k).flip(1).t());
+  // A direction that hardly varies would make every small difference look unusual.
+  const torch::Tensor floor = values.mean() * 1e-6 + 1e-12;
+  familiarity.spread = to_vector(torch::max(values.slice(0, E - k).flip(0), floor).sqrt());
+
+  const torch::Tensor y = embeddings(network, held).to(torch::kFloat32).contiguous();
+  torch::Tensor inside = torch::empty({y.size(0)}, torch::kFloat64), outside = torch::empty_like(inside);
+  for (int64_t i = 0; i < y.size(0); ++i) familiarity.distances(y.data_ptr<float>() + i * E, inside.data_ptr<double>()[i], outside.data_ptr<double>()[i]);
   const torch::Tensor at = torch::linspace(0, 1, 1001, torch::kFloat64);
-  return {to_vector(mean), to_vector(covariance), to_vector(torch::quantile(distance, at))};
+  familiarity.inside = to_vector(torch::quantile(inside, at));
+  familiarity.outside = to_vector(torch::quantile(outside, at));
+  return familiarity;
 }
 
 void measure_values(const std::vector<TrajectoryBatch>& sets, std::vector<float>& low, std::vector<float>& high) {

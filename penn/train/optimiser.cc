@@ -4,11 +4,22 @@
 #include <cmath>
 
 namespace penn {
+namespace {
+
+// Steps between two looks at the gradient's covariance and between two turns of the basis. Both change slowly; at these intervals they
+// cost about as much as the rest of the step of a small batch, and half of it buys nothing measurable (docs/recipe.md).
+constexpr int64_t kObserveEvery = 4, kRefreshEvery = 20;
+
+}  // namespace
 
 Optimiser::Optimiser(std::vector<torch::Tensor> parameters, const OptimiserOptions& options) : parameters_(std::move(parameters)), options_(options) {
   for (const torch::Tensor& p : parameters_) {
     TORCH_CHECK(p.is_contiguous() && p.dtype() == torch::kFloat32, "the optimiser works on contiguous float32 weights");
     total_ += p.numel();
+  }
+  for (const torch::Tensor& p : parameters_) {
+    bases_.emplace_back();
+    if (options_.rotated && GradientBasis::is_useful(p)) bases_.back().emplace(p.size(0), p.size(1));
   }
   m_.assign(static_cast<size_t>(total_), 0);
   v_.assign(static_cast<size_t>(total_), 0);
@@ -46,22 +57,35 @@ bool Optimiser::step(double learning_rate) {
   const float keep = static_cast<float>(memory);
 
   size_t offset = 0;
-  for (torch::Tensor& p : parameters_) {
+  for (size_t k = 0; k < parameters_.size(); ++k) {
+    torch::Tensor& p = parameters_[k];
     const size_t n = static_cast<size_t>(p.numel());
     if (p.grad().defined()) {
       // On another device the weights travel to the host and back; they are few.
       const bool is_host = p.is_cpu();
       torch::Tensor weights = is_host ? p : p.to(torch::kCPU);
-      const torch::Tensor gradient = p.grad().to(torch::kCPU).contiguous();
-      float* w = weights.data_ptr<float>();
+      torch::Tensor gradient = p.grad().to(torch::kCPU).contiguous();
+      std::optional<GradientBasis>& basis = bases_[k];
+      if (basis) {
+        if (steps_ % kObserveEvery == 1) basis->observe(gradient * g_scale);
+        gradient = basis->to_basis(gradient);
+      }
+      torch::Tensor step = torch::empty_like(gradient);
       const float* g = gradient.data_ptr<float>();
-      float *m = m_.data() + offset, *v = v_.data() + offset;
+      float *m = m_.data() + offset, *v = v_.data() + offset, *s = step.data_ptr<float>();
       for (size_t i = 0; i < n; ++i) {
         const float gi = g[i] * g_scale;
         m[i] = b1 * m[i] + (1 - b1) * gi;
         v[i] = b2 * v[i] + (1 - b2) * gi * gi;
-        w[i] = w[i] * decay - rate * m[i] / (std::sqrt(v[i]) * root2 + epsilon);
+        s[i] = rate * m[i] / (std::sqrt(v[i]) * root2 + epsilon);
       }
+      if (basis) {
+        step = basis->from_basis(step);
+        s = step.data_ptr<float>();
+        if (steps_ % kRefreshEvery == 0) basis->refresh(torch::from_blob(m, p.sizes()), torch::from_blob(v, p.sizes()));
+      }
+      float* w = weights.data_ptr<float>();
+      for (size_t i = 0; i < n; ++i) w[i] = w[i] * decay - s[i];
       if (options_.ema > 0) {
         float* a = average_.data() + offset;
         for (size_t i = 0; i < n; ++i) a[i] = keep * a[i] + (1 - keep) * w[i];
@@ -86,14 +110,28 @@ void Optimiser::swap_average() {
   }
 }
 
-Optimiser::State Optimiser::state() const { return {m_, v_, average_, steps_}; }
+Optimiser::State Optimiser::state() const {
+  State state = {m_, v_, average_, {}, steps_};
+  if (steps_ > 0)
+    for (const auto& basis : bases_)
+      if (basis) basis->write(state.bases);
+  return state;
+}
 
 void Optimiser::set_state(const State& state) {
-  TORCH_CHECK(state.m.size() == m_.size() && state.v.size() == v_.size() && state.average.size() == average_.size(), "optimiser state of another network");
+  int64_t size = 0;
+  for (const auto& basis : bases_)
+    if (basis && state.steps > 0) size += basis->size();
+  TORCH_CHECK(state.m.size() == m_.size() && state.v.size() == v_.size() && state.average.size() == average_.size() && state.bases.size() == static_cast<size_t>(size),
+              "optimiser state of another network");
   m_ = state.m;
   v_ = state.v;
   average_ = state.average;
   steps_ = state.steps;
+  const float* from = state.bases.data();
+  if (state.steps > 0)
+    for (auto& basis : bases_)
+      if (basis) from = basis->read(from);
 }
 
 }  // namespace penn

@@ -1,17 +1,22 @@
-// Adam (Kingma & Ba 2015) with decoupled weight decay, gradient clipping and an exponential moving average of the weights: one pass
-// over plain float arrays per step. Its whole state is a few tensors, so that a checkpoint can continue it bit by bit.
+// Adam (Kingma & Ba 2015) with decoupled weight decay, gradient clipping and an exponential moving average of the weights; with `rotated`
+// each weight matrix in the basis of its own gradients (gradient_basis.h). Its whole state is a few arrays, so that a checkpoint can
+// continue it bit by bit.
 #pragma once
 
 #include <torch/torch.h>
 
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "penn/train/gradient_basis.h"
 
 namespace penn {
 
 struct OptimiserOptions {
   double weight_decay = 0, clip = 0, ema = 0;
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  bool rotated = false;
 };
 
 class Optimiser {
@@ -27,9 +32,9 @@ class Optimiser {
   // Exchanges weights and their moving average (no-op without ema); twice is nothing.
   void swap_average();
 
-  // Everything a checkpoint needs, as flat tensors: "adam.m", "adam.v", "ema" (total), "adam.steps".
+  // Everything a checkpoint needs. m, v, average: (total); bases: one after the other, empty before the first step.
   struct State {
-    std::vector<float> m, v, average;
+    std::vector<float> m, v, average, bases;
     int64_t steps = 0;
   };
   State state() const;
@@ -42,6 +47,7 @@ class Optimiser {
   int64_t total_ = 0, steps_ = 0;
   double norm_ = 0;
   std::vector<float> m_, v_, average_;
+  std::vector<std::optional<GradientBasis>> bases_;  // (parameters)
 };
 
 }  // namespace penn

@@ -10,7 +10,7 @@ nlohmann::ordered_json to_json(const TrainOptions& o) {
   return {{"preset", o.preset}, {"minutes", o.minutes}, {"steps", o.steps}, {"epochs", o.epochs}, {"batch", o.batch},
           {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"dataset", o.dataset_size},
           {"dataset_folder", o.dataset_folder}, {"length", {o.lengths.low, o.lengths.high}}, {"validation", o.validation}, {"seed", o.seed},
-          {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"weight_decay", o.weight_decay},
+          {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"weight_decay", o.weight_decay},
           {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}};
 }
 
@@ -29,6 +29,7 @@ TrainOptions train_options_from_json(const nlohmann::json& j) {
     o.lengths = {j.at("length").at(0).get<int64_t>(), j.at("length").at(1).get<int64_t>()};
     j.at("validation").get_to(o.validation);
     j.at("seed").get_to(o.seed);
+    j.at("optimiser").get_to(o.optimiser);
     j.at("learning_rate").get_to(o.learning_rate);
     j.at("constant_rate").get_to(o.constant_rate);
     j.at("warm_up").get_to(o.warm_up);
@@ -61,6 +62,7 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   o.epochs = system.paper.epochs;
   o.batch = system.paper.batch;
   o.validation = 20000;
+  o.optimiser = "adam";
   o.learning_rate = 2e-4;
   o.constant_rate = true;
   o.clip = 0;
@@ -88,6 +90,7 @@ void check_options(const TrainOptions& o) {
   if (o.epochs > 0 && !is_fixed) throw UsageError("--epochs needs a fixed data set: fresh trajectories have no epochs", "add --dataset N, or use --minutes or --steps");
   if (o.dataset_size > 0 && !o.dataset_folder.empty()) throw UsageError("--dataset is either a number or a directory");
   if (o.components < 1 || o.components > 1000) throw UsageError(fmt::format("the number of components must lie in 1 to 1000, got {}", o.components));
+  if (o.optimiser != "adam" && o.optimiser != "soap") throw UsageError(fmt::format("unknown optimiser '{}'", o.optimiser), "optimisers: soap, adam");
   if (o.batch < 2) throw UsageError(fmt::format("a batch needs at least 2 trajectories, got {}", o.batch));
   if (o.validation < 100) throw UsageError(fmt::format("the validation set needs at least 100 trajectories, got {}", o.validation));
   if (o.lengths.low < 8 || o.lengths.low > o.lengths.high) throw UsageError(fmt::format("the length range {}:{} is empty or below 8 samples", o.lengths.low, o.lengths.high));

@@ -26,6 +26,7 @@ struct TrainOptions {
   int64_t validation = 2000;     // trajectories
   uint64_t seed = 1;
 
+  std::string optimiser = "soap";  // Adam in the gradients' own basis (gradient_basis.h), or "adam"
   double learning_rate = 1e-3;
   bool constant_rate = false;    // else warm-up and cosine decay to 0 at the end of the budget
   double warm_up = 0.02;         // share of the budget

@@ -66,7 +66,12 @@ class Trainer {
     torch::manual_seed(options_.seed);
     network_ = std::make_shared<PennNetwork>(network_for(options_, system_, observation_));
     network_->to(device_);
-    optimiser_ = std::make_unique<Optimiser>(network_->parameters(), OptimiserOptions{.weight_decay = options_.weight_decay, .clip = options_.clip, .ema = options_.ema});
+    OptimiserOptions optimiser{.weight_decay = options_.weight_decay, .clip = options_.clip, .ema = options_.ema};
+    if (options_.optimiser == "soap") {
+      optimiser.rotated = true;
+      optimiser.beta1 = optimiser.beta2 = 0.95;
+    }
+    optimiser_ = std::make_unique<Optimiser>(network_->parameters(), optimiser);
   }
 
   void make_stream() {

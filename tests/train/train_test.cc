@@ -1,3 +1,4 @@
+#include "penn/network/network_file.h"
 #include "penn/train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -105,7 +106,7 @@ TEST(train_test, training_learns) {
   const ModelFile model = open_model(folder.path / "model");
   EXPECT_EQ(model.info.validation_nll, result.progress.best_nll);
   EXPECT_EQ(model.info.system_text, system.text);
-  EXPECT_EQ(model.info.familiarity.distances.size(), 1001u);
+  EXPECT_EQ(model.info.familiarity.inside.size(), 1001u);
   EXPECT_TRUE(fs::exists(folder.path / "model.csv"));
 }
 
@@ -218,7 +219,7 @@ TEST(model_file_test, damaged_files_are_refused) {
     write_safetensors(bad, {{"format", format}}, {});
     return refusal<ModelError>([&] { load_network(open_model(bad)); });
   };
-  EXPECT_NE(with_format("penn model 99").find("model format 99, this program reads 1"), std::string::npos);
+  EXPECT_NE(with_format("penn model 99").find("model format 99, this program reads 2"), std::string::npos);
   EXPECT_NE(with_format("penn checkpoint 1").find("unfinished training"), std::string::npos);
   EXPECT_NE(with_format("pt").find("not a model of penn"), std::string::npos);
 }

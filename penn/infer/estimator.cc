@@ -1,0 +1,56 @@
+#include "penn/infer/estimator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "penn/base/error.h"
+#include "penn/base/parallel.h"
+#include "penn/infer/plain_network.h"
+
+namespace penn {
+namespace {
+
+constexpr int64_t kPiece = 512;  // trajectories at a time: memory stays flat
+
+}  // namespace
+
+Estimator::Estimator(ModelFile model, int threads)
+    : model_(std::move(model)), network_(std::make_unique<PlainNetwork>(model_)), threads_(threads > 0 ? threads : processor_count()) {
+  if (static_cast<size_t>(network_->embedding_size()) != model_.info.familiarity.mean.size())
+    throw ModelError(fmt::format("{}: the statistics of the embedding do not fit the network", model_.file.name()));
+}
+
+Estimator::~Estimator() = default;
+Estimator::Estimator(Estimator&&) noexcept = default;
+
+std::vector<Estimate> Estimator::estimate(const float* z, int64_t B, int64_t n, const float* sampling) const {
+  const int64_t d = model_.info.network.inputs, E = network_->embedding_size(), K = network_->output_size();
+  const MixtureShape shape = model_.info.network.mixture;
+  std::vector<double> low, high;
+  for (const Parameter& p : system().parameters) {
+    low.push_back(p.range.low);
+    high.push_back(p.range.high);
+  }
+  // The network's parameters lie in [-1, 1], the algebra's box is [0, 1]: (s + 1) / 2, written as a box of its own.
+  const std::vector<double> minus_one(low.size(), -1), plus_one(low.size(), 1);
+  std::vector<std::optional<Estimate>> results(static_cast<size_t>(B));
+  std::vector<float> embedding(static_cast<size_t>(std::min(B, kPiece) * E)), y(static_cast<size_t>(std::min(B, kPiece) * K));
+  for (int64_t first = 0; first < B; first += kPiece) {
+    const int64_t count = std::min(kPiece, B - first);
+    network_->embed(z + first * n * d, count, n, sampling + first, embedding.data(), threads_);
+    network_->decode(embedding.data(), count, y.data(), threads_);
+    parallel_for(count, threads_, [&](int64_t b, int) {
+      const std::vector<double> free(y.data() + b * K, y.data() + (b + 1) * K);
+      const auto kind = shape.full ? CovarianceKind::kFull : CovarianceKind::kDiagonal;
+      GaussianMixture mixture = GaussianMixture::from_free_vector(free, static_cast<size_t>(shape.components), static_cast<size_t>(shape.parameters), kind);
+      results[static_cast<size_t>(first + b)] = Estimate{mixture.unscaled(minus_one, plus_one).rescaled(low, high),
+                                                         model_.info.familiarity.share_beyond(embedding.data() + b * E)};
+    });
+  }
+  std::vector<Estimate> out;
+  for (auto& result : results) out.push_back(std::move(*result));
+  return out;
+}
+
+}  // namespace penn

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include "penn/base/error.h"
 #include "penn/density/mixture_box.h"
@@ -16,7 +15,6 @@ namespace {
 
 // By Markov's inequality at most one training trajectory in a hundred has more of its samples outside the 0.1 % and 99.9 % points of all.
 constexpr double kValuesOutside = 0.2;
-constexpr size_t kBatch = 256;            // trajectories of one length estimated together
 constexpr double kDisagreement = -5;      // log agreement of combined trajectories
 constexpr double kFewEffective = 0.5;
 
@@ -40,13 +38,6 @@ void fill_numbers(Inference& answer) {
 std::string range_text(double low, double high) { return low == high ? fmt::format("{:g}", low) : fmt::format("{:g} to {:g}", low, high); }
 
 }  // namespace
-
-ObservationFormat observation_format(const Estimator& estimator) {
-  ObservationFormat format;
-  for (const Channel& c : estimator.system().observations[static_cast<size_t>(estimator.observation())].channels) format.channels.push_back(c.name);
-  format.sampling = estimator.info().sampling;
-  return format;
-}
 
 std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed) {
   std::vector<std::string> warnings;
@@ -86,28 +77,6 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
                                           "do not trust the posterior", estimate.familiarity));
   fill_numbers(answer);
   return answer;
-}
-
-std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed) {
-  const ModelContext model{model_name, estimator.system(), estimator.observation(), estimator.info()};
-  std::map<int64_t, std::vector<size_t>> by_length;
-  for (size_t i = 0; i < observed.size(); ++i) by_length[observed[i].n].push_back(i);
-  std::vector<std::optional<Inference>> answers(observed.size());
-  for (const auto& [n, members] : by_length)
-    for (size_t first = 0; first < members.size(); first += kBatch) {
-      const std::span<const size_t> batch(&members[first], std::min(kBatch, members.size() - first));
-      std::vector<float> z, sampling;
-      for (const size_t i : batch) {
-        z.insert(z.end(), observed[i].z.begin(), observed[i].z.end());
-        // A model of one interval knows no other; the difference is a warning.
-        sampling.push_back(static_cast<float>(model.info.sampling.is_single() ? model.info.sampling.low : observed[i].sampling));
-      }
-      const std::vector<Estimate> estimates = estimator.estimate(z.data(), static_cast<int64_t>(batch.size()), n, sampling.data());
-      for (size_t j = 0; j < batch.size(); ++j) answers[batch[j]] = make_inference(model, observed[batch[j]], estimates[j]);
-    }
-  std::vector<Inference> result;
-  for (auto& answer : answers) result.push_back(std::move(*answer));
-  return result;
 }
 
 Inference combine_inferences(std::span<const Inference> single) {

@@ -27,7 +27,8 @@ double quantile(std::vector<double> values, double p) {
 double autocorrelation(const std::vector<double>& x, int64_t lag) {
   const int64_t n = static_cast<int64_t>(x.size());
   double mean = 0, variance = 0, product = 0;
-  for (const double v : x) mean += v / static_cast<double>(n);
+  for (const double v : x) mean += (v - x[0]) / static_cast<double>(n);  // relative to x[0], so that a constant line has variance 0 exactly
+  mean += x[0];
   for (const double v : x) variance += (v - mean) * (v - mean);
   for (int64_t i = 0; i + lag < n; ++i) product += (x[static_cast<size_t>(i)] - mean) * (x[static_cast<size_t>(i + lag)] - mean);
   return variance > 0 ? product / variance : 1;  // a constant line remembers everything

@@ -29,7 +29,7 @@ int evaluate_model(Options& options) {
       bar.update(done);
       return !is_interrupted();
     };
-    result = evaluate(estimator, options.evaluation);
+    result = evaluate(estimator, options.model, options.evaluation);
   }
   if (!result.kernel_warning.empty()) fmt::print(stderr, "warning: {}\n", result.kernel_warning);
   const IntRange lengths = estimator.info().lengths;

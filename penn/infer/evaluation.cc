@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
@@ -21,9 +22,9 @@ constexpr uint64_t kEvaluationSeed = 0x6576616c75617465u;  // "evaluate"
 constexpr int64_t kBatchValues = 2'000'000;                // numbers of one batch of trajectories: 8 MB
 constexpr int64_t kMostBatch = 1024;
 
-int64_t default_length(const Estimator& estimator) {
-  const IntRange trained = estimator.info().lengths;
-  return std::clamp(estimator.system().simulation.length.high, trained.low, trained.high);
+int64_t default_length(const ModelContext& model) {
+  const IntRange trained = model.info.lengths;
+  return std::clamp(model.system.simulation.length.high, trained.low, trained.high);
 }
 
 // Where the trajectories come from, a batch at a time.
@@ -39,10 +40,10 @@ class Source {
 
 class FreshSource final : public Source {
  public:
-  FreshSource(const Estimator& estimator, const EvaluationOptions& options)
-      : count_(options.count), simulator_(estimator.system(), estimator.observation(),
+  FreshSource(const ModelContext& model, const EvaluationOptions& options)
+      : count_(options.count), simulator_(model.system, model.observation,
                                           {.seed = options.seed ^ kEvaluationSeed, .threads = options.threads,
-                                           .length = options.length > 0 ? options.length : default_length(estimator)}) {}
+                                           .length = options.length > 0 ? options.length : default_length(model)}) {}
   int64_t count() const override { return count_; }
   int64_t length() const override { return simulator_.length(); }
   void fill(int64_t first, int64_t count, TrajectoryBatch& batch) override {
@@ -65,8 +66,8 @@ class FreshSource final : public Source {
 
 class StoredSource final : public Source {
  public:
-  StoredSource(const Estimator& estimator, const EvaluationOptions& options)
-      : set_(read_set(options.data, estimator.system(), estimator.observation())), count_(std::min(options.count, set_.all.count)), length_(options.length > 0 ? options.length : set_.all.length) {
+  StoredSource(const ModelContext& model, const EvaluationOptions& options)
+      : set_(read_set(options.data, model.system, model.observation)), count_(std::min(options.count, set_.all.count)), length_(options.length > 0 ? options.length : set_.all.length) {
     if (set_.all.count == 0) throw DataError(fmt::format("'{}' holds no trajectories", options.data));
     if (length_ > set_.all.length)
       throw UsageError(fmt::format("--length {}: the trajectories in '{}' have {} samples", length_, options.data, set_.all.length), "leave out --length, or give a smaller one");
@@ -94,33 +95,39 @@ class StoredSource final : public Source {
 
 }  // namespace
 
-Evaluation evaluate(const Estimator& estimator, const EvaluationOptions& options) {
+Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, const EvaluationOptions& options) {
   if (options.count < 1) throw UsageError(fmt::format("the number of trajectories must be at least 1, got {}", options.count), "for example: -n 20000");
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Source> source;
-  if (options.data.empty()) source = std::make_unique<FreshSource>(estimator, options);
-  else source = std::make_unique<StoredSource>(estimator, options);
-  const System& system = estimator.system();
+  if (options.data.empty()) source = std::make_unique<FreshSource>(model, options);
+  else source = std::make_unique<StoredSource>(model, options);
+  const System& system = model.system;
   const Box box = parameter_box(system);
   const size_t M = system.parameters.size();
   Calibration calibration(parameter_names(system), box, options.keep);
   const int threads = options.threads > 0 ? options.threads : processor_count();
   Evaluation result;
+  RunningMoments exact_nll, gap;
   result.length = source->length();
   result.kernel_warning = source->warning();
-  const int64_t channels = static_cast<int64_t>(system.observations[static_cast<size_t>(estimator.observation())].channels.size());
+  const int64_t channels = static_cast<int64_t>(system.observations[static_cast<size_t>(model.observation)].channels.size());
   const int64_t batch_size = std::clamp<int64_t>(kBatchValues / (result.length * channels), 1, kMostBatch);
   TrajectoryBatch batch;
   for (int64_t first = 0; first < source->count(); first += batch_size) {
     source->fill(first, std::min(batch_size, source->count() - first), batch);
-    const std::vector<Estimate> estimates = estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data());
+    const std::vector<Estimate> estimates = estimate(batch);
     std::vector<TrajectoryScore> scores(estimates.size());
+    std::vector<double> exact(estimates.size());
     parallel_for(batch.count, threads, [&](int64_t task, int) {
       const size_t i = static_cast<size_t>(task);
       const std::vector<double> truth(batch.theta.begin() + static_cast<std::ptrdiff_t>(i * M), batch.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * M));
       scores[i] = score_posterior(estimates[i].posterior, truth, box, estimates[i].familiarity, static_cast<uint64_t>(first) + i);
+      if (options.exact) exact[i] = -OuPosterior(*options.exact, &batch.z[i * static_cast<size_t>(batch.length)], batch.length).log_density(truth.data());
     });
-    for (const TrajectoryScore& score : scores) calibration.add(score);
+    for (size_t i = 0; i < scores.size(); ++i) {
+      calibration.add(scores[i]);
+      if (options.exact) exact_nll.add(exact[i]), gap.add(scores[i].nll - exact[i]);
+    }
     if (options.progress && !options.progress(first + batch.count) && first + batch.count < source->count()) {
       result.is_complete = false;
       break;
@@ -130,6 +137,7 @@ Evaluation evaluate(const Estimator& estimator, const EvaluationOptions& options
   result.discarded = simulated.discarded;
   result.discarded_share = simulated.discarded_share();
   result.report = calibration.report();
+  if (options.exact) result.exact = {{exact_nll.mean(), exact_nll.sd()}, {gap.mean(), gap.sd()}, gap.sd() / std::sqrt(static_cast<double>(gap.count()))};
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

@@ -1,7 +1,8 @@
-// The estimator on observed trajectories.
+// The estimator on observed and on simulated trajectories.
 #include <algorithm>
 #include <map>
 
+#include "penn/infer/evaluation.h"
 #include "penn/infer/inference.h"
 
 namespace penn {
@@ -36,6 +37,11 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
   std::vector<Inference> result;
   for (auto& answer : answers) result.push_back(std::move(*answer));
   return result;
+}
+
+Evaluation evaluate(const Estimator& estimator, const std::string& model_name, const EvaluationOptions& options) {
+  const ModelContext model{model_name, estimator.system(), estimator.observation(), estimator.info()};
+  return evaluate(model, [&](const TrajectoryBatch& batch) { return estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); }, options);
 }
 
 }  // namespace penn

@@ -46,9 +46,10 @@ class Judge {
     const Size coverage = size_of(p.coverage[kNinety] - expected, kCoverageTolerance, coverage_band());
     const bool sd_narrow = p.z.sd > 1, coverage_narrow = p.coverage[kNinety] < expected;
     const Size worse = std::max(width, coverage);
-    if (width == worse && coverage == worse && worse != Size::kNone && sd_narrow != coverage_narrow)
-      note(p, worse, sd_narrow ? "of the wrong shape (rare large misses)" : "of the wrong shape (tails too long)");
-    else note(p, worse, (width == worse ? sd_narrow : coverage_narrow) ? "too narrow" : "too wide");
+    if (coverage > width && (width == Size::kNone || sd_narrow != coverage_narrow))  // the SD is right (or errs the other way), one interval is not
+      note(p, worse, coverage_narrow ? "of the wrong shape (90 % interval too narrow)" : "of the wrong shape (90 % interval too wide)");
+    else if (width == coverage && sd_narrow != coverage_narrow) note(p, worse, sd_narrow ? "of the wrong shape (rare large misses)" : "of the wrong shape (tails too long)");
+    else note(p, worse, sd_narrow ? "too narrow" : "too wide");
     const Size ranks = size_of(p.rank_distance, kRankTolerance, rank_band_);
     if (bias != Size::kFail && worse != Size::kFail && (ranks == Size::kFail || (bias == Size::kNone && worse == Size::kNone))) note(p, ranks, "of the wrong shape (ranks not uniform)");
   }

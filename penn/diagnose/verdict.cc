@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>  // std::iota
 
 namespace penn {
 namespace {
@@ -13,6 +14,7 @@ constexpr double kEdgeStrip = 0.02, kEdgeMass = 0.15;  // of the width; of the p
 constexpr double kModeWeight = 0.05, kModeDip = 0.5;
 // A combination is worth naming when its variance is at most this share of that of every part, both in units of the prior's.
 constexpr double kSharperThanParts = 0.25;
+constexpr double kUnknownPart = 0.3;  // loading an unknown parameter must have, of 1
 constexpr size_t kMostCombinations = 3;
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -36,23 +38,39 @@ class CombinationFinder {
  public:
   CombinationFinder(const GaussianMixture& q, const Box& box, const std::vector<std::string>& names) : q_(q), box_(box), names_(names), c_(prior_scaled_covariance(q, box)) {}
 
-  // Eigenvectors of the block of the parameters that are not identified themselves; the small eigenvalues are what is known after all.
+  // Eigenvectors of a block of the covariance; the small eigenvalues are what is known. First of the parameters that are not identified
+  // themselves, then of all: an unknown parameter may be tied to an identified one.
   std::vector<KnownCombination> find(const std::vector<size_t>& unknown) const {
     std::vector<KnownCombination> found;
-    if (unknown.size() < 2) return found;
-    DenseMatrix block(unknown.size(), unknown.size());
-    for (size_t i = 0; i < unknown.size(); ++i)
-      for (size_t j = 0; j < unknown.size(); ++j) block(i, j) = c_(unknown[i], unknown[j]);
-    const auto [values, vectors] = symmetric_eigen(block);
-    for (size_t e = values.size(); e-- > 0 && found.size() < kMostCombinations;) {
-      if (values[e] > 1 - kIdentifiedAbove) break;  // in falling order: the rest is larger
-      KnownCombination combination;
-      if (readable(unknown, vectors.row(e), combination)) found.push_back(std::move(combination));
-    }
+    if (unknown.empty()) return found;
+    std::vector<size_t> all(q_.dimension());
+    std::iota(all.begin(), all.end(), size_t{0});
+    search(unknown, unknown, found);
+    if (all.size() > unknown.size()) search(all, unknown, found);
     return found;
   }
 
  private:
+  void search(const std::vector<size_t>& members, const std::vector<size_t>& unknown, std::vector<KnownCombination>& found) const {
+    DenseMatrix block(members.size(), members.size());
+    for (size_t i = 0; i < members.size(); ++i)
+      for (size_t j = 0; j < members.size(); ++j) block(i, j) = c_(members[i], members[j]);
+    const auto [values, vectors] = symmetric_eigen(block);
+    for (size_t e = values.size(); e-- > 0 && found.size() < kMostCombinations;) {
+      if (values[e] > 1 - kIdentifiedAbove) break;  // in falling order: the rest is larger
+      KnownCombination c;
+      if (!readable(members, vectors.row(e), c)) continue;
+      double largest_unknown = 0;
+      for (size_t i = 0; i < c.parameters.size(); ++i) {
+        const bool is_unknown = std::find(unknown.begin(), unknown.end(), c.parameters[i]) != unknown.end();
+        c.all_parts_unknown = c.all_parts_unknown && is_unknown;
+        if (is_unknown) largest_unknown = std::max(largest_unknown, std::abs(c.box_units[i]));
+      }
+      const bool is_new = members.size() == unknown.size() || !c.all_parts_unknown;
+      if (is_new && largest_unknown >= kUnknownPart) found.push_back(std::move(c));
+    }
+  }
+
   // The fewest of the largest loadings that still make an identified combination, rounded to two digits in the parameters' own units.
   // What is said of it is computed from the rounded coefficients, so that it is true as printed.
   bool readable(const std::vector<size_t>& unknown, std::span<const double> loading, KnownCombination& out) const {
@@ -105,7 +123,7 @@ class CombinationFinder {
 };
 
 std::string combination_sentence(const KnownCombination& c) {
-  return fmt::format("Known only in combination: {} = {:.3g} +- {:.2g} (contraction {:.2f}; in units of the box {}).", c.text, c.mean, c.sd, c.contraction,
+  return fmt::format("Known {} in combination: {} = {:.3g} +- {:.2g} (contraction {:.2f}; in units of the box {}).", c.all_parts_unknown ? "only" : "better", c.text, c.mean, c.sd, c.contraction,
                      fmt::join([&] {
                        std::vector<std::string> parts;
                        for (const double u : c.box_units) parts.push_back(fmt::format("{:.2f}", u));

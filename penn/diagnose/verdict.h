@@ -21,13 +21,14 @@ struct ParameterVerdict {
   double edge_low = 0, edge_high = 0;  // mass below lo + 2 % of the width, above hi - 2 %; a flat posterior has 0.02
 };
 
-// A linear combination that is identified although its parts are not.
+// A linear combination that is identified although one of its parts (or all) are not.
 struct KnownCombination {
   std::vector<size_t> parameters;
   std::vector<double> box_units;    // unit vector, for parameters divided by the width of their box
   std::vector<double> coefficients;  // own units, rounded; the first is 1
   double mean = 0, sd = 0;          // of sum coefficients * theta, exactly as printed
   double contraction = 0;
+  bool all_parts_unknown = true;    // else it ties an unknown part to identified ones
   std::string text;                 // "D_fgn + 0.98 D_levy"
 };
 

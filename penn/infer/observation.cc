@@ -78,7 +78,8 @@ double check_time(const Rows& rows, size_t column, std::vector<std::string>& war
   }
   if (distance > kTimeSilent)
     warnings.push_back(fmt::format("times are uneven: up to {:.0f} % of the sampling interval away from a uniform grid; read as uniform", 100 * distance));
-  return (rows.at(rows.count - 1, column) - rows.at(0, column)) / static_cast<double>(rows.count - 1);
+  // Ten digits: 0.1 shall not become 0.09999999999999999.
+  return std::stod(fmt::format("{:.10g}", (rows.at(rows.count - 1, column) - rows.at(0, column)) / static_cast<double>(rows.count - 1)));
 }
 
 struct Layout {

@@ -150,6 +150,17 @@ TEST(calibration_test, right_moments_and_a_wrong_shape_are_seen_by_the_ranks) {
   EXPECT_NEAR(report.parameters[0].z.sd, 1, 0.02);
 }
 
+// A skewed truth under a normal law of the same mean and SD: an exponential law has 5 % below 0.05 and above 3, so the 90 % interval
+// [mean - 1.645, mean + 1.645] holds 1 - e^-2.645 = 92.9 % of it.
+TEST(calibration_test, a_right_sd_with_a_wrong_interval_is_a_matter_of_shape) {
+  DrawStream draws(7);
+  Calibration calibration({"a"}, {{-5}, {5}});
+  for (int i = 0; i < 20000; ++i) calibration.add(GaussianMixture::from_factors({0}, {1}, {1}), std::vector<double>{-std::log(draws.uniform())});
+  const CalibrationReport report = calibration.report();
+  EXPECT_NEAR(report.parameters[0].coverage[2], 1 - std::exp(-2.645), 0.01);
+  EXPECT_EQ(report.parameters[0].findings[0], "of the wrong shape (90 % interval too wide)");
+}
+
 TEST(calibration_test, a_posterior_of_nan_fails) {
   CalibrationReport report = run({}, 1000);
   report.parameters[1].z.sd = std::nan("");

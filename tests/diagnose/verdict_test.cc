@@ -54,6 +54,19 @@ TEST(verdict_test, a_combination_is_given_in_own_units_and_leaves_out_who_has_no
   EXPECT_NEAR(verdict.combinations[0].box_units[1], -std::sqrt(0.5), 1e-3);
 }
 
+TEST(verdict_test, an_unknown_parameter_tied_to_an_identified_one_is_said) {
+  // a is identified (SD 0.07), b is not (0.16), and b - 2 a is known to 0.02.
+  DenseMatrix sigma = covariance_2d(0.07, 0.16, 0);
+  sigma(1, 1) = 4 * 0.0049 + 0.0004, sigma(0, 1) = sigma(1, 0) = 2 * 0.0049;
+  const auto verdict = posterior_verdict(normal({0.3, 0.6}, sigma), {{0, 0}, {1, 1}}, {"a", "b"});
+  EXPECT_TRUE(says(verdict, "Identified: a."));
+  ASSERT_EQ(verdict.combinations.size(), 1u) << verdict.text();
+  EXPECT_FALSE(verdict.combinations[0].all_parts_unknown);
+  EXPECT_EQ(verdict.combinations[0].text, "a - 0.49 b");
+  EXPECT_LT(verdict.combinations[0].sd, 0.011);
+  EXPECT_TRUE(says(verdict, "Known better in combination: a - 0.49 b"));
+}
+
 TEST(verdict_test, a_weak_coupling_is_no_combination) {
   const auto verdict = posterior_verdict(normal({0.5, 0.5}, covariance_2d(0.2, 0.2, -0.6)), {{0, 0}, {1, 1}}, {"a", "b"});
   EXPECT_TRUE(verdict.combinations.empty()) << verdict.text();

@@ -34,10 +34,11 @@ double autocorrelation(const std::vector<double>& x, int64_t lag) {
   return variance > 0 ? product / variance : 1;  // a constant line remembers everything
 }
 
+// Never 0 or 100: beyond all of N simulated values is only known to be beyond 1 in N + 1, so that few draws raise no alarm.
 double percentile_of(double observed, const std::vector<double>& simulated) {
-  double below = 0;
+  double below = 0.5;
   for (const double s : simulated) below += s < observed ? 1 : s == observed ? 0.5 : 0;
-  return 100 * below / static_cast<double>(simulated.size());
+  return 100 * below / static_cast<double>(simulated.size() + 1);
 }
 
 }  // namespace
@@ -97,7 +98,7 @@ PredictiveCheck check_predictive(const System& given, int observation, const Gau
       PredictiveStatistic s{fmt::format("{} of {}", name, channels[static_cast<size_t>(c)].name), seen.*field, quantile(values, 0.05), quantile(values, 0.5),
                             quantile(values, 0.95), percentile_of(seen.*field, values)};
       if (s.percentile < kFarOut || s.percentile > 100 - kFarOut)
-        check.warnings.push_back(fmt::format("the {} is {:.3g}; {} trajectories simulated from the posterior have {:.3g} to {:.3g} (90 %): the system does not make such a trajectory",
+        check.warnings.push_back(fmt::format("{}: {:.3g} is observed, {} trajectories simulated from the posterior have {:.3g} to {:.3g} (90 %): the system does not make such a trajectory",
                                              s.name, s.observed, check.simulated, s.low, s.high));
       check.statistics.push_back(std::move(s));
     }

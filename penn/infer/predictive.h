@@ -25,14 +25,14 @@ PathNumbers path_numbers(const float* z, int64_t n, int64_t stride);
 struct PredictiveStatistic {
   std::string name;  // "spread of x"
   double observed = 0, low = 0, median = 0, high = 0;  // 5 %, 50 % and 95 % of the simulated
-  double percentile = 0;                               // of the observation among the simulated, 0 to 100; ties count half
+  double percentile = 0;                               // of the observation among the simulated, between 0 and 100; ties count half
 };
 
 struct PredictiveCheck {
   int64_t simulated = 0, failed = 0;  // failed: a draw whose trajectories leave the finite numbers
   int64_t length = 0;                 // samples compared: at most 20,000
   std::vector<PredictiveStatistic> statistics;
-  std::vector<std::string> warnings;  // statistics outside the central 98 %
+  std::vector<std::string> warnings;  // statistics outside the central 98 %, which needs 50 draws or more to be known
 };
 
 struct PredictiveOptions {

@@ -90,6 +90,15 @@ TEST(predictive_test, what_the_system_cannot_make_is_flagged) {
   EXPECT_TRUE(flagged(z, "autocorrelation at lag 1", 1.0)) << "the sampling of the observation is used";
 }
 
+TEST(predictive_test, too_few_draws_raise_no_alarm) {
+  const Soup soup;
+  std::vector<float> wide = soup.simulate(5);
+  for (float& v : wide) v *= 5;
+  const PredictiveCheck check = check_predictive(soup.choice.system, 0, soup.posterior, wide, 0.1, {.draws = 20, .threads = 2});
+  EXPECT_NEAR(check.statistics[1].percentile, 100 * 20.5 / 21, 1e-9);
+  EXPECT_TRUE(check.warnings.empty());
+}
+
 TEST(predictive_test, the_same_seed_gives_the_same_check_on_any_number_of_threads) {
   const Soup soup;
   const std::vector<float> z = soup.simulate(5);

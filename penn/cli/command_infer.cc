@@ -36,13 +36,18 @@ int infer_files(const Options& options) {
   if (!options.draws_file.empty() && answers.size() > 1)
     throw UsageError(fmt::format("--draws writes the posterior of one trajectory, and there are {}", answers.size()), "call it for one at a time, or add --combine");
 
+  if (options.predictive > 0 && options.combine && observed.size() > 1)
+    throw UsageError("--predictive compares one trajectory with its own posterior", "leave out --combine");
   if (options.predictive > 0)
-    for (size_t i = 0; i < answers.size(); ++i) {
-      if (observed.size() > 1 && options.combine) throw UsageError("--predictive compares one trajectory with its own posterior", "leave out --combine");
-      answers[i].predictive = check_predictive(estimator.system(), estimator.observation(), answers[i].posterior, observed[i].z, observed[i].sampling,
-                                               {.draws = options.predictive, .seed = options.seed, .threads = options.threads});
-      for (const std::string& warning : answers[i].predictive->warnings) answers[i].warnings.push_back(warning);
-    }
+    for (size_t i = 0; i < answers.size(); ++i) try {
+        answers[i].predictive = check_predictive(estimator.system(), estimator.observation(), answers[i].posterior, observed[i].z, observed[i].sampling,
+                                                 {.draws = options.predictive, .seed = options.seed, .threads = options.threads});
+        for (const std::string& warning : answers[i].predictive->warnings) answers[i].warnings.push_back(warning);
+      } catch (const UsageError&) {
+        throw;
+      } catch (const Error& error) {  // a posterior outside the box, or where the system diverges: the answer stays, with its doubt
+        answers[i].warnings.push_back(fmt::format("the predictive check could not be made: {}", error.what()));
+      }
 
   nlohmann::ordered_json json;
   if (!options.json_file.empty()) {

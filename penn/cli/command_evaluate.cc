@@ -49,7 +49,9 @@ void add_command_evaluate(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("evaluate", "Accuracy and calibration of a model; exit code 3 when it is not calibrated");
   command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
   EvaluationOptions& o = options->evaluation;
-  command->add_option("-n,--count", o.count, "Number of trajectories")->check(CLI::Range(int64_t{1}, int64_t{1000000000}))->capture_default_str();
+  command->add_option("-n,--count", o.count, "Number of trajectories")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000000}))
+      ->capture_default_str();
   command->add_option("--data", o.data, "Directory of `penn simulate` to use instead of fresh trajectories");
   command->add_option("--length", o.length, "Samples per trajectory (default: the system's)")->check(CLI::Range(2, 1000000000));
   command->add_option("--seed", o.seed, "Seed of the trajectories")->capture_default_str();

@@ -13,7 +13,7 @@ namespace {
 
 // Draws for the joint rank: with 127 the rank has 128 values, each equally likely for a correct posterior.
 constexpr size_t kRankDraws = 127;
-constexpr double kOutlier = 6;        // |z|
+constexpr double kOutlier = 6;  // |z|
 constexpr double kUnfamiliar = 0.01;
 
 double kurtosis_of(const NormalMixture1d& q, double mean, double sd) {
@@ -35,11 +35,15 @@ std::array<double, 4> shares(const std::array<int64_t, 4>& covered, int64_t n) {
   return result;
 }
 
-Spread spread_of(const RunningMoments& moments) { return {moments.mean(), moments.sd()}; }
+Spread spread_of(const RunningMoments& moments) {
+  return {moments.mean(), moments.sd()};
+}
 
 }  // namespace
 
-double RunningMoments::sd() const { return count_ > 1 ? std::sqrt(squares_ / static_cast<double>(count_ - 1)) : 0; }
+double RunningMoments::sd() const {
+  return count_ > 1 ? std::sqrt(squares_ / static_cast<double>(count_ - 1)) : 0;
+}
 
 void FineHistogram::add(double x) {
   const double n = static_cast<double>(cells.size());
@@ -65,7 +69,8 @@ double FineHistogram::distance_from_uniform() const {
   double distance = 0;
   for (size_t i = 0; i + 1 < cells.size(); ++i) {
     below += cells[i];
-    distance = std::max(distance, std::abs(static_cast<double>(below) / static_cast<double>(total) - static_cast<double>(i + 1) / static_cast<double>(cells.size())));
+    distance = std::max(distance, std::abs(static_cast<double>(below) / static_cast<double>(total) -
+                                           static_cast<double>(i + 1) / static_cast<double>(cells.size())));
   }
   return distance;
 }
@@ -76,7 +81,8 @@ std::vector<int64_t> FineHistogram::coarse(int bins) const {
   return result;
 }
 
-TrajectoryScore score_posterior(const GaussianMixture& q, std::span<const double> truth, const Box& box, double familiarity, uint64_t seed) {
+TrajectoryScore score_posterior(const GaussianMixture& q, std::span<const double> truth, const Box& box, double familiarity,
+                                uint64_t seed) {
   const size_t M = q.dimension();
   TrajectoryScore score;
   score.truth.assign(truth.begin(), truth.end());
@@ -117,7 +123,8 @@ void Calibration::add(const GaussianMixture& q, std::span<const double> truth, d
 }
 
 void Calibration::add(const TrajectoryScore& score) {
-  if (score.mean.size() != columns_.size()) throw Error(fmt::format("a posterior of {} parameters where {} are calibrated", score.mean.size(), columns_.size()));
+  if (score.mean.size() != columns_.size())
+    throw Error(fmt::format("a posterior of {} parameters where {} are calibrated", score.mean.size(), columns_.size()));
   nll_.add(score.nll);
   outside_.add(score.outside);
   familiarity_.add(score.familiarity);

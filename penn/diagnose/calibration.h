@@ -54,9 +54,9 @@ struct FineHistogram {
   double low = 0, high = 1;
   std::vector<int64_t> cells = std::vector<int64_t>(1000, 0);
   void add(double x);
-  double quantile(double p) const;                     // linear inside a cell
-  double distance_from_uniform() const;                // largest |ECDF - x| at the cells' edges, for [0, 1]
-  std::vector<int64_t> coarse(int bins) const;         // cells.size() must be a multiple of bins
+  double quantile(double p) const;              // linear inside a cell
+  double distance_from_uniform() const;         // largest |ECDF - x| at the cells' edges, for [0, 1]
+  std::vector<int64_t> coarse(int bins) const;  // cells.size() must be a multiple of bins
 };
 
 struct Spread {
@@ -66,19 +66,19 @@ struct Spread {
 // One parameter; or the joint posterior, which has only ranks and coverage.
 struct ParameterCalibration {
   std::string name;
-  Spread error;        // |mean - truth|
-  Spread z;            // (mean - truth) / SD
-  Spread contraction;  // 1 - variance / prior variance
-  double posterior_sd = 0;  // its mean
+  Spread error;                             // |mean - truth|
+  Spread z;                                 // (mean - truth) / SD
+  Spread contraction;                       // 1 - variance / prior variance
+  double posterior_sd = 0;                  // its mean
   double z_mean_error = 0, z_sd_error = 0;  // standard errors if the posterior is right
-  int64_t outliers = 0;     // |z| > 6
-  std::array<double, 4> coverage = {};  // of the central intervals kCoverageLevels
-  double rank_distance = 0;             // largest |ECDF - uniform| of the ranks
-  std::vector<int64_t> ranks;           // (kRankBins)
-  std::vector<std::array<double, 2>> qq;  // (quantile of N(0, 1), quantile of z)
+  int64_t outliers = 0;                     // |z| > 6
+  std::array<double, 4> coverage = {};      // of the central intervals kCoverageLevels
+  double rank_distance = 0;                 // largest |ECDF - uniform| of the ranks
+  std::vector<int64_t> ranks;               // (kRankBins)
+  std::vector<std::array<double, 2>> qq;    // (quantile of N(0, 1), quantile of z)
   // The judgement.
   bool failed = false;
-  std::vector<std::string> findings;    // "too narrow", "biased (too high)", ...: failures first, then "slightly ..."
+  std::vector<std::string> findings;  // "too narrow", "biased (too high)", ...: failures first, then "slightly ..."
 };
 
 struct PairCorrelation {
@@ -94,17 +94,17 @@ struct KeptScores {
 struct CalibrationReport {
   int64_t count = 0;
   Spread nll;
-  double nll_error = 0;                        // standard error of the mean
+  double nll_error = 0;  // standard error of the mean
   std::vector<ParameterCalibration> parameters;
   ParameterCalibration joint;
   std::vector<PairCorrelation> correlations;
-  double outside_mass = 0;                     // mean share of the posterior outside the box
+  double outside_mass = 0;  // mean share of the posterior outside the box
   Spread familiarity;
   double unfamiliar_share = 0;                 // below 0.01; 0.01 is expected
   std::vector<int64_t> familiarity_histogram;  // (kRankBins) over [0, 1]
   double significance = 0;                     // standard errors a deviation must exceed to count (all checks together err in 1 %)
   bool failed = false;
-  std::vector<std::string> verdict;            // sentences
+  std::vector<std::string> verdict;  // sentences
   KeptScores kept;
 };
 

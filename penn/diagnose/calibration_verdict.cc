@@ -13,9 +13,9 @@ namespace penn {
 namespace {
 
 constexpr double kBiasTolerance = 0.07, kWidthTolerance = 0.07, kCoverageTolerance = 0.02, kRankTolerance = 0.04;
-constexpr double kFalseAlarm = 0.01;       // of a whole report on a correct posterior
-constexpr size_t kNinety = 2;              // place of 90 % in kCoverageLevels
-constexpr double kLeak = 0.1;              // mean mass outside the box worth a sentence
+constexpr double kFalseAlarm = 0.01;  // of a whole report on a correct posterior
+constexpr size_t kNinety = 2;         // place of 90 % in kCoverageLevels
+constexpr double kLeak = 0.1;         // mean mass outside the box worth a sentence
 
 enum class Size { kNone, kSlight, kFail };
 
@@ -29,7 +29,8 @@ Size size_of(double deviation, double tolerance, double band) {
 class Judge {
  public:
   Judge(const CalibrationReport& report)
-      : n_(static_cast<double>(report.count)), k_(-normal_quantile(kFalseAlarm / (2 * checks(report)))),
+      : n_(static_cast<double>(report.count)),
+        k_(-normal_quantile(kFalseAlarm / (2 * checks(report)))),
         // Kolmogorov's tail 2 exp(-2 n d^2), at the level of one check.
         rank_band_(std::sqrt(std::log(2 * checks(report) / kFalseAlarm) / (2 * static_cast<double>(report.count)))) {}
 
@@ -46,19 +47,23 @@ class Judge {
     const Size coverage = size_of(p.coverage[kNinety] - expected, kCoverageTolerance, coverage_band());
     const bool sd_narrow = p.z.sd > 1, coverage_narrow = p.coverage[kNinety] < expected;
     const Size worse = std::max(width, coverage);
-    if (coverage > width && (width == Size::kNone || sd_narrow != coverage_narrow))  // the SD is right (or errs the other way), one interval is not
+    if (coverage > width &&
+        (width == Size::kNone || sd_narrow != coverage_narrow))  // the SD is right (or errs the other way), one interval is not
       note(p, worse, coverage_narrow ? "of the wrong shape (90 % interval too narrow)" : "of the wrong shape (90 % interval too wide)");
-    else if (width == coverage && sd_narrow != coverage_narrow) note(p, worse, sd_narrow ? "of the wrong shape (rare large misses)" : "of the wrong shape (tails too long)");
+    else if (width == coverage && sd_narrow != coverage_narrow)
+      note(p, worse, sd_narrow ? "of the wrong shape (rare large misses)" : "of the wrong shape (tails too long)");
     else note(p, worse, sd_narrow ? "too narrow" : "too wide");
     const Size ranks = size_of(p.rank_distance, kRankTolerance, rank_band_);
-    if (bias != Size::kFail && worse != Size::kFail && (ranks == Size::kFail || (bias == Size::kNone && worse == Size::kNone))) note(p, ranks, "of the wrong shape (ranks not uniform)");
+    if (bias != Size::kFail && worse != Size::kFail && (ranks == Size::kFail || (bias == Size::kNone && worse == Size::kNone)))
+      note(p, ranks, "of the wrong shape (ranks not uniform)");
   }
 
   void joint(ParameterCalibration& p) {
     const Size coverage = size_of(p.coverage[kNinety] - 0.9, kCoverageTolerance, coverage_band());
     note(p, coverage, p.coverage[kNinety] < 0.9 ? "too narrow" : "too wide");
     const Size ranks = size_of(p.rank_distance, kRankTolerance, rank_band_);
-    if (coverage != Size::kFail && (ranks == Size::kFail || coverage == Size::kNone)) note(p, ranks, "of the wrong shape (ranks not uniform)");
+    if (coverage != Size::kFail && (ranks == Size::kFail || coverage == Size::kNone))
+      note(p, ranks, "of the wrong shape (ranks not uniform)");
   }
 
  private:
@@ -74,11 +79,13 @@ class Judge {
   double n_, k_, rank_band_;
 };
 
-std::string joined(const std::vector<std::string>& parts, const char* between) { return fmt::format("{}", fmt::join(parts, between)); }
+std::string joined(const std::vector<std::string>& parts, const char* between) {
+  return fmt::format("{}", fmt::join(parts, between));
+}
 
 std::string sentence(const ParameterCalibration& p, const std::string& subject, bool joint) {
-  std::string text = fmt::format("{} is {}: the 90 % {} hold the truth {:.1f} % of the time", subject, joined(p.findings, " and "), joint ? "regions" : "intervals",
-                                 100 * p.coverage[kNinety]);
+  std::string text = fmt::format("{} is {}: the 90 % {} hold the truth {:.1f} % of the time", subject, joined(p.findings, " and "),
+                                 joint ? "regions" : "intervals", 100 * p.coverage[kNinety]);
   if (!joint) text += fmt::format(", z-scores have mean {:+.3f} and SD {:.3f}", p.z.mean, p.z.sd);
   return text + ".";
 }
@@ -98,19 +105,24 @@ void judge_calibration(CalibrationReport& report) {
   collect(report.joint, "The joint posterior", true);
   report.failed = !failures.empty();
   const double band = judge.coverage_band();
-  report.verdict.push_back(fmt::format("Calibration {} ({} trajectories; 90 % coverage is checked to +-{:.1f} %).", report.failed ? "FAILED" : "passed", report.count,
-                                       100 * std::max(band, kCoverageTolerance)));
+  report.verdict.push_back(fmt::format("Calibration {} ({} trajectories; 90 % coverage is checked to +-{:.1f} %).",
+                                       report.failed ? "FAILED" : "passed", report.count, 100 * std::max(band, kCoverageTolerance)));
   report.verdict.insert(report.verdict.end(), failures.begin(), failures.end());
-  if (!failures.empty()) report.verdict.push_back("Do not trust the widths named here; train longer, or with more trajectories of this kind.");
+  if (!failures.empty())
+    report.verdict.push_back("Do not trust the widths named here; train longer, or with more trajectories of this kind.");
   report.verdict.insert(report.verdict.end(), remarks.begin(), remarks.end());
   if (failures.empty() && !remarks.empty()) report.verdict.push_back("Measurable, but too small to matter in use.");
   for (const ParameterCalibration& p : report.parameters)
-    if (p.outliers > 0) report.verdict.push_back(fmt::format("{} of {} truths lie more than 6 SD from the estimate of {}.", p.outliers, report.count, p.name));
+    if (p.outliers > 0)
+      report.verdict.push_back(
+          fmt::format("{} of {} truths lie more than 6 SD from the estimate of {}.", p.outliers, report.count, p.name));
   if (band > kCoverageTolerance)
-    report.verdict.push_back(fmt::format("{} trajectories are too few for the stated tolerances; {} or more are enough.", report.count,
-                                         static_cast<int64_t>(std::ceil(static_cast<double>(report.count) * std::pow(band / kCoverageTolerance, 2)))));
+    report.verdict.push_back(
+        fmt::format("{} trajectories are too few for the stated tolerances; {} or more are enough.", report.count,
+                    static_cast<int64_t>(std::ceil(static_cast<double>(report.count) * std::pow(band / kCoverageTolerance, 2)))));
   if (report.outside_mass > kLeak)
-    report.verdict.push_back(fmt::format("{:.1f} % of the posterior mass lies outside the box on average; draws are cut to the box.", 100 * report.outside_mass));
+    report.verdict.push_back(fmt::format("{:.1f} % of the posterior mass lies outside the box on average; draws are cut to the box.",
+                                         100 * report.outside_mass));
 }
 
 }  // namespace penn

@@ -22,9 +22,13 @@ std::string list_of(const std::vector<std::string>& names) {
   return fmt::format("{} and {}", fmt::join(names.begin(), names.end() - 1, ", "), names.back());
 }
 
-const char* plural(size_t n, const char* one, const char* many) { return n == 1 ? one : many; }
+const char* plural(size_t n, const char* one, const char* many) {
+  return n == 1 ? one : many;
+}
 
-double rounded(double x) { return std::stod(fmt::format("{:.2g}", x)); }
+double rounded(double x) {
+  return std::stod(fmt::format("{:.2g}", x));
+}
 
 // Covariance in units in which the prior is white: theta / (width / sqrt(12)).
 DenseMatrix prior_scaled_covariance(const GaussianMixture& q, const Box& box) {
@@ -36,7 +40,8 @@ DenseMatrix prior_scaled_covariance(const GaussianMixture& q, const Box& box) {
 
 class CombinationFinder {
  public:
-  CombinationFinder(const GaussianMixture& q, const Box& box, const std::vector<std::string>& names) : q_(q), box_(box), names_(names), c_(prior_scaled_covariance(q, box)) {}
+  CombinationFinder(const GaussianMixture& q, const Box& box, const std::vector<std::string>& names)
+      : q_(q), box_(box), names_(names), c_(prior_scaled_covariance(q, box)) {}
 
   // Eigenvectors of a block of the covariance; the small eigenvalues are what is known. First of the parameters that are not identified
   // themselves, then of all: an unknown parameter may be tied to an identified one.
@@ -123,12 +128,15 @@ class CombinationFinder {
 };
 
 std::string combination_sentence(const KnownCombination& c) {
-  return fmt::format("Known {} in combination: {} = {:.3g} +- {:.2g} (contraction {:.2f}; in units of the box {}).", c.all_parts_unknown ? "only" : "better", c.text, c.mean, c.sd, c.contraction,
-                     fmt::join([&] {
-                       std::vector<std::string> parts;
-                       for (const double u : c.box_units) parts.push_back(fmt::format("{:.2f}", u));
-                       return parts;
-                     }(), ", "));
+  return fmt::format("Known {} in combination: {} = {:.3g} +- {:.2g} (contraction {:.2f}; in units of the box {}).",
+                     c.all_parts_unknown ? "only" : "better", c.text, c.mean, c.sd, c.contraction,
+                     fmt::join(
+                         [&] {
+                           std::vector<std::string> parts;
+                           for (const double u : c.box_units) parts.push_back(fmt::format("{:.2f}", u));
+                           return parts;
+                         }(),
+                         ", "));
 }
 
 // Modes, by the parameters in which they differ by more than a tenth of the box.
@@ -144,14 +152,17 @@ std::vector<std::string> mode_sentences(const std::vector<Mode>& modes, const Bo
   for (const Mode& mode : modes) {
     std::vector<std::string> values;
     for (const size_t k : differing) values.push_back(fmt::format("{} = {:.3g}", names[k], mode.theta[k]));
-    lines.push_back(fmt::format("  weight {:.2f}: {}", mode.weight, values.empty() ? "close to the others" : fmt::format("{}", fmt::join(values, ", "))));
+    lines.push_back(fmt::format("  weight {:.2f}: {}", mode.weight,
+                                values.empty() ? "close to the others" : fmt::format("{}", fmt::join(values, ", "))));
   }
   return lines;
 }
 
 }  // namespace
 
-std::string PosteriorVerdict::text() const { return fmt::format("{}\n", fmt::join(sentences, "\n")); }
+std::string PosteriorVerdict::text() const {
+  return fmt::format("{}\n", fmt::join(sentences, "\n"));
+}
 
 PosteriorVerdict posterior_verdict(const GaussianMixture& q, const Box& box, const std::vector<std::string>& names) {
   check_box(box, q.dimension());
@@ -161,7 +172,9 @@ PosteriorVerdict posterior_verdict(const GaussianMixture& q, const Box& box, con
   std::vector<size_t> unknown;
   for (size_t k = 0; k < q.dimension(); ++k) {
     const double contraction = 1 - scaled(k, k), strip = kEdgeStrip * (box.hi[k] - box.lo[k]);
-    const Knowledge knowledge = contraction >= kIdentifiedAbove ? Knowledge::kIdentified : contraction >= kNarrowedAbove ? Knowledge::kNarrowed : Knowledge::kOpen;
+    const Knowledge knowledge = contraction >= kIdentifiedAbove ? Knowledge::kIdentified
+                                : contraction >= kNarrowedAbove ? Knowledge::kNarrowed
+                                                                : Knowledge::kOpen;
     const NormalMixture1d marginal = q.marginal_1d(k);
     verdict.parameters.push_back({names[k], contraction, knowledge, marginal.cdf(box.lo[k] + strip), marginal.survival(box.hi[k] - strip)});
     (knowledge == Knowledge::kIdentified ? identified : knowledge == Knowledge::kNarrowed ? narrowed : open).push_back(names[k]);
@@ -176,15 +189,19 @@ PosteriorVerdict posterior_verdict(const GaussianMixture& q, const Box& box, con
   if (!narrowed.empty()) say.push_back(fmt::format("Narrowed down, not pinned: {}.", list_of(narrowed)));
   for (const KnownCombination& c : verdict.combinations) say.push_back(combination_sentence(c));
   if (!open.empty())
-    say.push_back(fmt::format("Not identified{}: {} ({} little more than the prior says).", verdict.combinations.empty() ? "" : " by itself", list_of(open),
+    say.push_back(fmt::format("Not identified{}: {} ({} little more than the prior says).",
+                              verdict.combinations.empty() ? "" : " by itself", list_of(open),
                               plural(open.size(), "the trajectory says", "about them the trajectory says")));
   for (std::string& line : mode_sentences(verdict.modes, box, names)) say.push_back(std::move(line));
   for (const ParameterVerdict& p : verdict.parameters)
     for (const bool low : {true, false}) {
       const double mass = low ? p.edge_low : p.edge_high;
       if (mass > kEdgeMass)
-        say.push_back(fmt::format("{} presses against the {} edge of its range ({:.0f} % of the mass within 2 % of it or beyond): unless that is a natural limit, "
-                                  "the true value may lie outside what was trained.", p.name, low ? "lower" : "upper", 100 * mass));
+        say.push_back(
+            fmt::format("{} presses against the {} edge of its range ({:.0f} % of the mass within 2 % of it or beyond): unless that is a "
+                        "natural limit, "
+                        "the true value may lie outside what was trained.",
+                        p.name, low ? "lower" : "upper", 100 * mass));
     }
   return verdict;
 }

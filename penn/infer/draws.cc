@@ -12,12 +12,22 @@ void write_draws(const std::filesystem::path& path, const Inference& inference, 
   const TruncatedMixture posterior(inference.posterior, inference.box);
   DrawStream stream(seed);
   const TruncatedDraws draws = posterior.sample(static_cast<size_t>(samples), stream);
-  std::vector<std::string> head = {fmt::format("penn {} infer", version()), fmt::format("model = {}", inference.model), fmt::format("observation = {}", inference.source),
-                                   fmt::format("n = {}", inference.n), fmt::format("sampling = {}", inference.sampling), "method = sample",
-                                   fmt::format("num_samples = {}", samples), "num_warmup = 0", "save_warmup = 0", "thin = 1", fmt::format("seed = {}", seed),
+  std::vector<std::string> head = {fmt::format("penn {} infer", version()),
+                                   fmt::format("model = {}", inference.model),
+                                   fmt::format("observation = {}", inference.source),
+                                   fmt::format("n = {}", inference.n),
+                                   fmt::format("sampling = {}", inference.sampling),
+                                   "method = sample",
+                                   fmt::format("num_samples = {}", samples),
+                                   "num_warmup = 0",
+                                   "save_warmup = 0",
+                                   "thin = 1",
+                                   fmt::format("seed = {}", seed),
                                    "independent draws of the posterior cut to the box of the parameters; lp__ is its log density",
-                                   fmt::format("outside_mass = {:.4f}", inference.outside_mass), fmt::format("familiarity = {:.4f}", inference.familiarity)};
-  if (draws.approximate > 0) head.push_back(fmt::format("{} draws come from the edge of the box, where they are approximate", draws.approximate));
+                                   fmt::format("outside_mass = {:.4f}", inference.outside_mass),
+                                   fmt::format("familiarity = {:.4f}", inference.familiarity)};
+  if (draws.approximate > 0)
+    head.push_back(fmt::format("{} draws come from the edge of the box, where they are approximate", draws.approximate));
   for (const std::string& warning : inference.warnings) head.push_back("warning: " + warning);
   std::vector<std::string> names = {"lp__"};
   names.insert(names.end(), inference.parameters.begin(), inference.parameters.end());

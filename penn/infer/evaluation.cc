@@ -41,9 +41,11 @@ class Source {
 class FreshSource final : public Source {
  public:
   FreshSource(const ModelContext& model, const EvaluationOptions& options)
-      : count_(options.count), simulator_(model.system, model.observation,
-                                          {.seed = options.seed ^ kEvaluationSeed, .threads = options.threads,
-                                           .length = options.length > 0 ? options.length : default_length(model)}) {}
+      : count_(options.count),
+        simulator_(model.system, model.observation,
+                   {.seed = options.seed ^ kEvaluationSeed,
+                    .threads = options.threads,
+                    .length = options.length > 0 ? options.length : default_length(model)}) {}
   int64_t count() const override { return count_; }
   int64_t length() const override { return simulator_.length(); }
   void fill(int64_t first, int64_t count, TrajectoryBatch& batch) override {
@@ -51,7 +53,8 @@ class FreshSource final : public Source {
     batch.theta.resize(static_cast<size_t>(count * simulator_.parameters()));
     batch.z.resize(static_cast<size_t>(count * batch.length * batch.channels));
     batch.sampling.resize(static_cast<size_t>(count));
-    const SimulationCount done = simulator_.run(static_cast<uint64_t>(first), count, batch.theta.data(), batch.z.data(), batch.sampling.data());
+    const SimulationCount done =
+        simulator_.run(static_cast<uint64_t>(first), count, batch.theta.data(), batch.z.data(), batch.sampling.data());
     simulated_.kept += done.kept;
     simulated_.discarded += done.discarded;
   }
@@ -67,10 +70,13 @@ class FreshSource final : public Source {
 class StoredSource final : public Source {
  public:
   StoredSource(const ModelContext& model, const EvaluationOptions& options)
-      : set_(read_set(options.data, model.system, model.observation)), count_(std::min(options.count, set_.all.count)), length_(options.length > 0 ? options.length : set_.all.length) {
+      : set_(read_set(options.data, model.system, model.observation)),
+        count_(std::min(options.count, set_.all.count)),
+        length_(options.length > 0 ? options.length : set_.all.length) {
     if (set_.all.count == 0) throw DataError(fmt::format("'{}' holds no trajectories", options.data));
     if (length_ > set_.all.length)
-      throw UsageError(fmt::format("--length {}: the trajectories in '{}' have {} samples", length_, options.data, set_.all.length), "leave out --length, or give a smaller one");
+      throw UsageError(fmt::format("--length {}: the trajectories in '{}' have {} samples", length_, options.data, set_.all.length),
+                       "leave out --length, or give a smaller one");
   }
   int64_t count() const override { return count_; }
   int64_t length() const override { return length_; }
@@ -96,7 +102,8 @@ class StoredSource final : public Source {
 }  // namespace
 
 Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, const EvaluationOptions& options) {
-  if (options.count < 1) throw UsageError(fmt::format("the number of trajectories must be at least 1, got {}", options.count), "for example: -n 20000");
+  if (options.count < 1)
+    throw UsageError(fmt::format("the number of trajectories must be at least 1, got {}", options.count), "for example: -n 20000");
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Source> source;
   if (options.data.empty()) source = std::make_unique<FreshSource>(model, options);
@@ -120,9 +127,11 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
     std::vector<double> exact(estimates.size());
     parallel_for(batch.count, threads, [&](int64_t task, int) {
       const size_t i = static_cast<size_t>(task);
-      const std::vector<double> truth(batch.theta.begin() + static_cast<std::ptrdiff_t>(i * M), batch.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * M));
+      const std::vector<double> truth(batch.theta.begin() + static_cast<std::ptrdiff_t>(i * M),
+                                      batch.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * M));
       scores[i] = score_posterior(estimates[i].posterior, truth, box, estimates[i].familiarity, static_cast<uint64_t>(first) + i);
-      if (options.exact) exact[i] = -OuPosterior(*options.exact, &batch.z[i * static_cast<size_t>(batch.length)], batch.length).log_density(truth.data());
+      if (options.exact)
+        exact[i] = -OuPosterior(*options.exact, &batch.z[i * static_cast<size_t>(batch.length)], batch.length).log_density(truth.data());
     });
     for (size_t i = 0; i < scores.size(); ++i) {
       calibration.add(scores[i]);
@@ -137,30 +146,39 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   result.discarded = simulated.discarded;
   result.discarded_share = simulated.discarded_share();
   result.report = calibration.report();
-  if (options.exact) result.exact = {{exact_nll.mean(), exact_nll.sd()}, {gap.mean(), gap.sd()}, gap.sd() / std::sqrt(static_cast<double>(gap.count()))};
+  if (options.exact)
+    result.exact = {{exact_nll.mean(), exact_nll.sd()}, {gap.mean(), gap.sd()}, gap.sd() / std::sqrt(static_cast<double>(gap.count()))};
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
 
 nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options) {
-  nlohmann::ordered_json json = {{"penn", version()}, {"model", model_name}, {"data", options.data}, {"seed", options.seed}, {"length", evaluation.length},
-                                 {"discarded", evaluation.discarded}, {"discarded_share", evaluation.discarded_share}, {"complete", evaluation.is_complete},
+  nlohmann::ordered_json json = {{"penn", version()},
+                                 {"model", model_name},
+                                 {"data", options.data},
+                                 {"seed", options.seed},
+                                 {"length", evaluation.length},
+                                 {"discarded", evaluation.discarded},
+                                 {"discarded_share", evaluation.discarded_share},
+                                 {"complete", evaluation.is_complete},
                                  {"seconds", evaluation.seconds}};
   json.update(calibration_to_json(evaluation.report));
   if (evaluation.exact) {
     const ExactComparison& e = *evaluation.exact;
-    json["exact"] = {{"nll", {{"mean", e.nll.mean}, {"sd", e.nll.sd}}}, {"gap", {{"mean", e.gap.mean}, {"sd", e.gap.sd}, {"error", e.gap_error}}}};
+    json["exact"] = {{"nll", {{"mean", e.nll.mean}, {"sd", e.nll.sd}}},
+                     {"gap", {{"mean", e.gap.mean}, {"sd", e.gap.sd}, {"error", e.gap_error}}}};
   }
   return json;
 }
 
 std::string evaluation_text(const Evaluation& evaluation, const std::string& model_name) {
-  std::string out = fmt::format("{}: {} trajectories of {} samples in {:.1f} s{}\n", model_name, evaluation.report.count, evaluation.length, evaluation.seconds,
-                                evaluation.is_complete ? "" : " (interrupted)");
-  if (evaluation.discarded > 0) out += fmt::format("{} diverged and were drawn anew ({:.2f} % of all draws)\n", evaluation.discarded, 100 * evaluation.discarded_share);
+  std::string out = fmt::format("{}: {} trajectories of {} samples in {:.1f} s{}\n", model_name, evaluation.report.count, evaluation.length,
+                                evaluation.seconds, evaluation.is_complete ? "" : " (interrupted)");
+  if (evaluation.discarded > 0)
+    out += fmt::format("{} diverged and were drawn anew ({:.2f} % of all draws)\n", evaluation.discarded, 100 * evaluation.discarded_share);
   if (evaluation.exact)
-    out += fmt::format("exact posterior   {:.4f}  (SD {:.3f}); the model is {:.4f} +- {:.4f} nats behind\n", evaluation.exact->nll.mean, evaluation.exact->nll.sd,
-                       evaluation.exact->gap.mean, evaluation.exact->gap_error);
+    out += fmt::format("exact posterior   {:.4f}  (SD {:.3f}); the model is {:.4f} +- {:.4f} nats behind\n", evaluation.exact->nll.mean,
+                       evaluation.exact->nll.sd, evaluation.exact->gap.mean, evaluation.exact->gap_error);
   return out + calibration_table(evaluation.report);
 }
 

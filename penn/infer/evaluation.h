@@ -18,12 +18,12 @@ namespace penn {
 
 struct EvaluationOptions {
   int64_t count = 20000;
-  std::string data = {};  // a directory of `penn simulate` instead of fresh trajectories; then count is an upper limit
-  int64_t length = 0;  // samples; 0: the system's, within the trained range
-  uint64_t seed = 1;   // never the trajectories of a training, whatever its seed
-  int threads = 0;     // 0: one per processor
+  std::string data = {};                // a directory of `penn simulate` instead of fresh trajectories; then count is an upper limit
+  int64_t length = 0;                   // samples; 0: the system's, within the trained range
+  uint64_t seed = 1;                    // never the trajectories of a training, whatever its seed
+  int threads = 0;                      // 0: one per processor
   std::optional<OuProcess> exact = {};  // compare with its exact posterior
-  bool keep = false;   // truth, mean and SD of every trajectory in the report
+  bool keep = false;                    // truth, mean and SD of every trajectory in the report
   std::function<bool(int64_t done)> progress = {};  // called after every batch; false stops
 };
 
@@ -36,10 +36,10 @@ struct ExactComparison {
 
 struct Evaluation {
   CalibrationReport report;
-  int64_t length = 0;            // samples
-  int64_t discarded = 0;         // diverged and drawn anew
+  int64_t length = 0;     // samples
+  int64_t discarded = 0;  // diverged and drawn anew
   double discarded_share = 0;
-  bool is_complete = true;       // false: stopped by `progress`
+  bool is_complete = true;  // false: stopped by `progress`
   std::string kernel_warning;
   double seconds = 0;
   std::optional<ExactComparison> exact;

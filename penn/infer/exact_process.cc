@@ -10,10 +10,12 @@ namespace penn {
 
 OuProcess ou_process(const System& system, int observation, NodeId tau, NodeId D) {
   const auto refuse = [&](const char* reason) {
-    throw SystemError(fmt::format("{}: the exact posterior is known only for {}", system.source_name, reason), "remove the section [exact]");
+    throw SystemError(fmt::format("{}: the exact posterior is known only for {}", system.source_name, reason),
+                      "remove the section [exact]");
   };
   if (system.parameters.size() != 2 || !system.nuisance.empty()) refuse("two parameters and no nuisance parameters");
-  if (system.states.size() != 1 || system.observations[static_cast<size_t>(observation)].channels.size() != 1) refuse("one state, observed as it is");
+  if (system.states.size() != 1 || system.observations[static_cast<size_t>(observation)].channels.size() != 1)
+    refuse("one state, observed as it is");
   const Simulation& simulation = system.simulation;
   if (!simulation.sampling.is_single() || !simulation.burn_in.is_single() || simulation.method != Method::kEulerMaruyama)
     refuse("Euler-Maruyama with one sampling interval and one burn-in");

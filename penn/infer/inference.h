@@ -33,7 +33,7 @@ struct Inference {
   std::string source, model;
   std::vector<std::string> parameters;  // (M) names
   Box box;
-  int64_t n = 0;         // samples; of all trajectories together where combined
+  int64_t n = 0;  // samples; of all trajectories together where combined
   double sampling = 0;
   int64_t combined = 1;  // trajectories
   GaussianMixture posterior;

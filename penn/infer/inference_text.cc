@@ -26,8 +26,13 @@ json matrix_to_json(const DenseMatrix& m) {
 json predictive_to_json(const PredictiveCheck& check) {
   json statistics = json::array();
   for (const PredictiveStatistic& s : check.statistics)
-    statistics.push_back({{"name", s.name}, {"observed", s.observed}, {"low", s.low}, {"median", s.median}, {"high", s.high}, {"percentile", s.percentile}});
-  return {{"simulated", check.simulated}, {"failed", check.failed}, {"length", check.length}, {"statistics", statistics}, {"warnings", check.warnings}};
+    statistics.push_back(
+        {{"name", s.name}, {"observed", s.observed}, {"low", s.low}, {"median", s.median}, {"high", s.high}, {"percentile", s.percentile}});
+  return {{"simulated", check.simulated},
+          {"failed", check.failed},
+          {"length", check.length},
+          {"statistics", statistics},
+          {"warnings", check.warnings}};
 }
 
 }  // namespace
@@ -42,7 +47,8 @@ json inference_to_json(const Inference& a) {
   result["correlation"] = matrix_to_json(a.correlation);
   for (size_t i = 0; i < kQuantiles.size(); ++i) result["quantiles"][fmt::format("{}", kQuantiles[i])] = a.quantiles[i];
   result["modes"] = json::array();
-  for (const Mode& mode : a.verdict.modes) result["modes"].push_back({{"theta", mode.theta}, {"weight", mode.weight}, {"log_density", mode.log_density}});
+  for (const Mode& mode : a.verdict.modes)
+    result["modes"].push_back({{"theta", mode.theta}, {"weight", mode.weight}, {"log_density", mode.log_density}});
   result["contraction"] = json::array();
   for (const ParameterVerdict& p : a.verdict.parameters) result["contraction"].push_back(p.contraction);
   result["outside_mass"] = a.outside_mass;
@@ -62,11 +68,13 @@ std::string inference_table(const Inference& a) {
   size_t width = 9;
   for (const std::string& name : a.parameters) width = std::max(width, name.size());
   std::string out = fmt::format("{}: {} samples every {:.6g}, familiarity {:.3f}\n\n", a.source, a.n, a.sampling, a.familiarity);
-  out += fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>10} {:>10}  {:>11}  {:>7}\n", "parameter", width, "mean", "median", "SD", "5 %", "95 %", "contraction", "at edge");
+  out += fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>10} {:>10}  {:>11}  {:>7}\n", "parameter", width, "mean", "median", "SD", "5 %",
+                     "95 %", "contraction", "at edge");
   for (size_t k = 0; k < a.parameters.size(); ++k) {
     const ParameterVerdict& p = a.verdict.parameters[k];
-    out += fmt::format("{:<{}} {:>10.4g} {:>10.4g} {:>10.3g} {:>10.4g} {:>10.4g}  {:>11.3f}  {:>5.1f} %\n", a.parameters[k], width, a.mean[k], a.median[k], a.sd[k],
-                       a.quantiles[1][k], a.quantiles[5][k], p.contraction, 100 * std::max(p.edge_low, p.edge_high));
+    out +=
+        fmt::format("{:<{}} {:>10.4g} {:>10.4g} {:>10.3g} {:>10.4g} {:>10.4g}  {:>11.3f}  {:>5.1f} %\n", a.parameters[k], width, a.mean[k],
+                    a.median[k], a.sd[k], a.quantiles[1][k], a.quantiles[5][k], p.contraction, 100 * std::max(p.edge_low, p.edge_high));
   }
   struct Coupling {
     size_t k, l;
@@ -88,10 +96,11 @@ std::string inference_table(const Inference& a) {
   }
   out += "\n" + a.verdict.text();
   if (a.predictive) {
-    out += fmt::format("\nposterior predictive check, {} simulated trajectories\n{:<34} {:>10} {:>10} {:>10} {:>10}  {:>10}\n", a.predictive->simulated, "", "observed", "5 %",
-                       "50 %", "95 %", "percentile");
+    out += fmt::format("\nposterior predictive check, {} simulated trajectories\n{:<34} {:>10} {:>10} {:>10} {:>10}  {:>10}\n",
+                       a.predictive->simulated, "", "observed", "5 %", "50 %", "95 %", "percentile");
     for (const PredictiveStatistic& s : a.predictive->statistics)
-      out += fmt::format("{:<34} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}  {:>10.1f}\n", s.name, s.observed, s.low, s.median, s.high, s.percentile);
+      out += fmt::format("{:<34} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}  {:>10.1f}\n", s.name, s.observed, s.low, s.median, s.high,
+                         s.percentile);
   }
   if (!a.warnings.empty()) out += "\n";
   for (const std::string& warning : a.warnings) out += fmt::format("warning: {}\n", warning);

@@ -15,7 +15,9 @@ namespace {
 
 constexpr int64_t kFewestSamples = 2;
 
-std::string channel_list(const ObservationFormat& format) { return fmt::format("{}", fmt::join(format.channels, ", ")); }
+std::string channel_list(const ObservationFormat& format) {
+  return fmt::format("{}", fmt::join(format.channels, ", "));
+}
 
 // "t", "Time", "time [s]", "t (ms)".
 bool is_time_name(const std::string& name) {
@@ -32,13 +34,15 @@ bool is_time_name(const std::string& name) {
 struct Rows {
   std::string file;
   size_t count = 0, columns = 0;
-  std::vector<std::string> names;  // (columns) or empty
-  std::vector<double> values;      // (count, columns)
-  const CsvTable* table = nullptr; // null: NPY
-  std::string in_file;             // "many.npy[3]"
+  std::vector<std::string> names;   // (columns) or empty
+  std::vector<double> values;       // (count, columns)
+  const CsvTable* table = nullptr;  // null: NPY
+  std::string in_file;              // "many.npy[3]"
   double at(size_t row, size_t column) const { return values[row * columns + column]; }
   // "bead.csv:12" or "many.npy[3], row 11"; rows count from 0 in NPY as Python does.
-  std::string place(size_t row) const { return table ? fmt::format("{}:{}", file, table->line_of_row(row)) : fmt::format("{}, row {}", in_file, row); }
+  std::string place(size_t row) const {
+    return table ? fmt::format("{}:{}", file, table->line_of_row(row)) : fmt::format("{}, row {}", in_file, row);
+  }
 };
 
 double median_interval(const Rows& rows, size_t column) {
@@ -62,8 +66,9 @@ double grid_distance(const Rows& rows, size_t column) {
 double check_time(const Rows& rows, size_t column, std::vector<std::string>& warnings) {
   for (size_t i = 0; i + 1 < rows.count; ++i)
     if (!(rows.at(i + 1, column) > rows.at(i, column)))
-      throw DataError(fmt::format("{}: the time does not rise: {} follows {}", rows.place(i + 1), rows.at(i + 1, column), rows.at(i, column)),
-                      "sort the rows by time and remove doubles; or, if this column is not the time, choose columns with --columns");
+      throw DataError(
+          fmt::format("{}: the time does not rise: {} follows {}", rows.place(i + 1), rows.at(i + 1, column), rows.at(i, column)),
+          "sort the rows by time and remove doubles; or, if this column is not the time, choose columns with --columns");
   const double distance = grid_distance(rows, column), typical = median_interval(rows, column);
   if (distance > kTimeWarned) {
     size_t worst = 0;
@@ -77,7 +82,8 @@ double check_time(const Rows& rows, size_t column, std::vector<std::string>& war
                     "the model needs equal intervals: interpolate, fill the gap, or cut the trajectory there");
   }
   if (distance > kTimeSilent)
-    warnings.push_back(fmt::format("times are uneven: up to {:.0f} % of the sampling interval away from a uniform grid; read as uniform", 100 * distance));
+    warnings.push_back(
+        fmt::format("times are uneven: up to {:.0f} % of the sampling interval away from a uniform grid; read as uniform", 100 * distance));
   // Ten digits: 0.1 shall not become 0.09999999999999999.
   return std::stod(fmt::format("{:.10g}", (rows.at(rows.count - 1, column) - rows.at(0, column)) / static_cast<double>(rows.count - 1)));
 }
@@ -117,17 +123,21 @@ Layout find_layout(const Rows& rows, const ObservationFormat& format, bool colum
       return layout;
     }
   }
-  const std::string found = rows.names.empty() ? fmt::format("{} column{}", rows.columns, rows.columns == 1 ? "" : "s")
-                                               : fmt::format("{} column{} ({})", rows.columns, rows.columns == 1 ? "" : "s", fmt::join(rows.names, ", "));
+  const std::string found = rows.names.empty()
+                                ? fmt::format("{} column{}", rows.columns, rows.columns == 1 ? "" : "s")
+                                : fmt::format("{} column{} ({})", rows.columns, rows.columns == 1 ? "" : "s", fmt::join(rows.names, ", "));
   throw DataError(fmt::format("{}: {}, but the model observes {} ({}){}", rows.in_file, found, d, channel_list(format),
                               rows.columns == d + 1 ? ", and the first column is not a uniformly rising time" : ""),
-                  rows.table ? fmt::format("choose them with --columns, for example --columns {}", rows.columns > d ? "1,2" : channel_list(format))
-                             : fmt::format("expected the shape (n, {0}), or (B, n, {0}) for many trajectories", d));
+                  rows.table
+                      ? fmt::format("choose them with --columns, for example --columns {}", rows.columns > d ? "1,2" : channel_list(format))
+                      : fmt::format("expected the shape (n, {0}), or (B, n, {0}) for many trajectories", d));
 }
 
-ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& format, const ObservationOptions& options, bool columns_were_chosen) {
+ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& format, const ObservationOptions& options,
+                                 bool columns_were_chosen) {
   if (static_cast<int64_t>(rows.count) < kFewestSamples)
-    throw DataError(fmt::format("{}: {} sample{}; a trajectory needs at least {}", rows.in_file, rows.count, rows.count == 1 ? "" : "s", kFewestSamples),
+    throw DataError(fmt::format("{}: {} sample{}; a trajectory needs at least {}", rows.in_file, rows.count, rows.count == 1 ? "" : "s",
+                                kFewestSamples),
                     "one row is one point in time");
   const Layout layout = find_layout(rows, format, columns_were_chosen);
   ObservedTrajectory trajectory;
@@ -137,14 +147,16 @@ ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& form
   if (trajectory.has_time) {
     trajectory.sampling = check_time(rows, static_cast<size_t>(layout.time), trajectory.warnings);
     if (options.sampling > 0 && std::abs(trajectory.sampling / options.sampling - 1) > kSameSampling)
-      throw DataError(fmt::format("{}: the time column says every {:.6g}, --sampling says {:.6g}", rows.in_file, trajectory.sampling, options.sampling),
-                      "leave out --sampling, or choose columns without the time");
+      throw DataError(
+          fmt::format("{}: the time column says every {:.6g}, --sampling says {:.6g}", rows.in_file, trajectory.sampling, options.sampling),
+          "leave out --sampling, or choose columns without the time");
   } else if (options.sampling > 0) {
     trajectory.sampling = options.sampling;
   } else if (format.sampling.is_single()) {
     trajectory.sampling = format.sampling.low;
   } else {
-    throw DataError(fmt::format("{}: no time column, and the model was trained for sampling intervals from {:g} to {:g}", rows.in_file, format.sampling.low, format.sampling.high),
+    throw DataError(fmt::format("{}: no time column, and the model was trained for sampling intervals from {:g} to {:g}", rows.in_file,
+                                format.sampling.low, format.sampling.high),
                     "give the time between samples with --sampling, or add a column named t");
   }
   trajectory.z.reserve(rows.count * layout.channels.size());
@@ -152,7 +164,8 @@ ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& form
     for (size_t c = 0; c < layout.channels.size(); ++c) {
       const float value = static_cast<float>(rows.at(i, layout.channels[c]));
       if (!std::isfinite(value))
-        throw DataError(fmt::format("{}: {} in channel {} is not a finite number (float32)", rows.place(i), rows.at(i, layout.channels[c]), format.channels[c]),
+        throw DataError(fmt::format("{}: {} in channel {} is not a finite number (float32)", rows.place(i), rows.at(i, layout.channels[c]),
+                                    format.channels[c]),
                         "a trajectory must be complete: cut it before this point, or fill the gap");
       trajectory.z.push_back(value);
     }
@@ -160,7 +173,8 @@ ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& form
 }
 
 std::vector<ObservedTrajectory> from_npy(InputFile file, const ObservationFormat& format, const ObservationOptions& options) {
-  if (!options.columns.empty()) throw UsageError("--columns is for CSV files", "arrange the last axis of an NPY array in the order of the channels");
+  if (!options.columns.empty())
+    throw UsageError("--columns is for CSV files", "arrange the last axis of an NPY array in the order of the channels");
   const NpyReader reader(std::move(file));
   const Shape& shape = reader.shape();
   const size_t d = format.channels.size();
@@ -176,7 +190,13 @@ std::vector<ObservedTrajectory> from_npy(InputFile file, const ObservationFormat
   if (columns == 0) throw DataError(fmt::format("{}: no values: shape {}", reader.name(), to_text(shape)));
   std::vector<ObservedTrajectory> result;
   for (size_t b = 0; b < count; ++b) {
-    Rows rows{reader.name(), n, columns, {}, std::vector<double>(n * columns), nullptr, many ? fmt::format("{}[{}]", reader.name(), b) : reader.name()};
+    Rows rows{reader.name(),
+              n,
+              columns,
+              {},
+              std::vector<double>(n * columns),
+              nullptr,
+              many ? fmt::format("{}[{}]", reader.name(), b) : reader.name()};
     reader.read(b * n * columns, rows.values);
     for (size_t i = 0; i < rows.values.size(); ++i)
       if (!std::isfinite(rows.values[i]))
@@ -199,11 +219,13 @@ std::vector<ObservedTrajectory> read_observations(InputFile file, const Observat
   Rows rows{table.file, table.rows, table.columns, table.names, std::move(table.values), &table, table.file};
   ObservedTrajectory trajectory = to_trajectory(rows, format, options, !options.columns.empty());
   if (table.gaps > 0)
-    trajectory.warnings.push_back(fmt::format("{} blank line{} between the rows: read as one trajectory", table.gaps, table.gaps == 1 ? "" : "s"));
+    trajectory.warnings.push_back(
+        fmt::format("{} blank line{} between the rows: read as one trajectory", table.gaps, table.gaps == 1 ? "" : "s"));
   return {std::move(trajectory)};
 }
 
-std::vector<ObservedTrajectory> read_observations(const std::filesystem::path& path, const ObservationFormat& format, const ObservationOptions& options) {
+std::vector<ObservedTrajectory> read_observations(const std::filesystem::path& path, const ObservationFormat& format,
+                                                  const ObservationOptions& options) {
   return read_observations(InputFile(path), format, options);
 }
 

@@ -20,13 +20,14 @@ struct ObservationFormat {
 };
 
 struct ObservationOptions {
-  std::vector<std::string> columns = {};  // names or numbers from 1, in the order of the channels, the time first where wanted; empty: found
-  double sampling = 0;                    // time between samples where the file has no time; 0: the model's
+  std::vector<std::string> columns =
+      {};               // names or numbers from 1, in the order of the channels, the time first where wanted; empty: found
+  double sampling = 0;  // time between samples where the file has no time; 0: the model's
 };
 
 struct ObservedTrajectory {
-  std::string source;  // "bead.csv", "many.npy[3]"
-  int64_t n = 0;       // samples
+  std::string source;    // "bead.csv", "many.npy[3]"
+  int64_t n = 0;         // samples
   std::vector<float> z;  // (n, d)
   double sampling = 0;   // measured, given or assumed
   bool has_time = false;
@@ -39,7 +40,8 @@ inline constexpr double kTimeSilent = 0.02, kTimeWarned = 0.1;
 inline constexpr double kSameSampling = 0.01;
 
 // One file, one trajectory, or as many as a (B, n, d) array holds.
-std::vector<ObservedTrajectory> read_observations(const std::filesystem::path& path, const ObservationFormat& format, const ObservationOptions& options = {});
+std::vector<ObservedTrajectory> read_observations(const std::filesystem::path& path, const ObservationFormat& format,
+                                                  const ObservationOptions& options = {});
 // The same from memory; the content tells NPY from CSV.
 std::vector<ObservedTrajectory> read_observations(InputFile file, const ObservationFormat& format, const ObservationOptions& options = {});
 

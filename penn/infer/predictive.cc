@@ -15,8 +15,8 @@
 namespace penn {
 namespace {
 
-constexpr int64_t kLongest = 20000;      // samples compared
-constexpr double kFarOut = 1;            // percent on either side
+constexpr int64_t kLongest = 20000;  // samples compared
+constexpr double kFarOut = 1;        // percent on either side
 
 double quantile(std::vector<double> values, double p) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::llround(p * static_cast<double>(values.size() - 1)));
@@ -57,8 +57,8 @@ PathNumbers path_numbers(const float* z, int64_t n, int64_t stride) {
   return numbers;
 }
 
-PredictiveCheck check_predictive(const System& given, int observation, const GaussianMixture& posterior, std::span<const float> z, double sampling,
-                                 const PredictiveOptions& options) {
+PredictiveCheck check_predictive(const System& given, int observation, const GaussianMixture& posterior, std::span<const float> z,
+                                 double sampling, const PredictiveOptions& options) {
   const auto& channels = given.observations[static_cast<size_t>(observation)].channels;
   const int64_t d = static_cast<int64_t>(channels.size()), n = std::min(static_cast<int64_t>(z.size()) / d, kLongest);
   System system = given;
@@ -75,7 +75,8 @@ PredictiveCheck check_predictive(const System& given, int observation, const Gau
     for (size_t k = 0; k < M; ++k) fixed[system.parameters[k].name] = theta[static_cast<size_t>(i) * M + k];
     std::vector<float> path(static_cast<size_t>(n * d)), used(M);
     try {
-      const Simulator simulator(system, observation, {.seed = options.seed + static_cast<uint64_t>(i), .threads = 1, .length = n, .fixed = fixed});
+      const Simulator simulator(system, observation,
+                                {.seed = options.seed + static_cast<uint64_t>(i), .threads = 1, .length = n, .fixed = fixed});
       simulator.run(0, 1, used.data(), path.data());
     } catch (const SystemError&) {
       return;  // diverged for good: counted below
@@ -84,26 +85,36 @@ PredictiveCheck check_predictive(const System& given, int observation, const Gau
   });
   for (const auto& numbers : simulated) numbers.empty() ? ++check.failed : ++check.simulated;
   if (check.simulated == 0)
-    throw Error("no trajectory could be simulated from the posterior: all left the finite numbers", "the posterior lies where the system diverges; do not use it");
+    throw Error("no trajectory could be simulated from the posterior: all left the finite numbers",
+                "the posterior lies where the system diverges; do not use it");
 
-  const std::pair<const char*, double PathNumbers::*> kinds[] = {{"level", &PathNumbers::level}, {"spread", &PathNumbers::spread}, {"increment tails", &PathNumbers::tails},
-                                                                {"autocorrelation at lag 1", &PathNumbers::memory_short},
-                                                                {"autocorrelation at lag n/20", &PathNumbers::memory_long}};
+  const std::pair<const char*, double PathNumbers::*> kinds[] = {{"level", &PathNumbers::level},
+                                                                 {"spread", &PathNumbers::spread},
+                                                                 {"increment tails", &PathNumbers::tails},
+                                                                 {"autocorrelation at lag 1", &PathNumbers::memory_short},
+                                                                 {"autocorrelation at lag n/20", &PathNumbers::memory_long}};
   for (int64_t c = 0; c < d; ++c) {
     const PathNumbers seen = path_numbers(z.data() + c, n, d);
     for (const auto& [name, field] : kinds) {
       std::vector<double> values;
       for (const auto& numbers : simulated)
         if (!numbers.empty()) values.push_back(numbers[static_cast<size_t>(c)].*field);
-      PredictiveStatistic s{fmt::format("{} of {}", name, channels[static_cast<size_t>(c)].name), seen.*field, quantile(values, 0.05), quantile(values, 0.5),
-                            quantile(values, 0.95), percentile_of(seen.*field, values)};
+      PredictiveStatistic s{fmt::format("{} of {}", name, channels[static_cast<size_t>(c)].name),
+                            seen.*field,
+                            quantile(values, 0.05),
+                            quantile(values, 0.5),
+                            quantile(values, 0.95),
+                            percentile_of(seen.*field, values)};
       if (s.percentile < kFarOut || s.percentile > 100 - kFarOut)
-        check.warnings.push_back(fmt::format("{}: {:.3g} is observed, {} trajectories simulated from the posterior have {:.3g} to {:.3g} (90 %): the system does not make such a trajectory",
-                                             s.name, s.observed, check.simulated, s.low, s.high));
+        check.warnings.push_back(
+            fmt::format("{}: {:.3g} is observed, {} trajectories simulated from the posterior have {:.3g} to {:.3g} (90 %): the system "
+                        "does not make such a trajectory",
+                        s.name, s.observed, check.simulated, s.low, s.high));
       check.statistics.push_back(std::move(s));
     }
   }
-  if (check.failed > 0) check.warnings.push_back(fmt::format("{} of {} posterior draws gave only diverging trajectories", check.failed, options.draws));
+  if (check.failed > 0)
+    check.warnings.push_back(fmt::format("{} of {} posterior draws gave only diverging trajectories", check.failed, options.draws));
   return check;
 }
 

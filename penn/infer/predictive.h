@@ -1,5 +1,5 @@
-// Posterior predictive check: trajectories simulated from posterior draws (cut to the box) beside the observation. Where the observation lies
-// far out in what its own posterior predicts, the equations cannot have made it, whatever the parameters.
+// Posterior predictive check: trajectories simulated from posterior draws (cut to the box) beside the observation. Where the observation
+// lies far out in what its own posterior predicts, the equations cannot have made it, whatever the parameters.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct PathNumbers {
 PathNumbers path_numbers(const float* z, int64_t n, int64_t stride);
 
 struct PredictiveStatistic {
-  std::string name;  // "spread of x"
+  std::string name;                                    // "spread of x"
   double observed = 0, low = 0, median = 0, high = 0;  // 5 %, 50 % and 95 % of the simulated
   double percentile = 0;                               // of the observation among the simulated, between 0 and 100; ties count half
 };
@@ -42,7 +42,7 @@ struct PredictiveOptions {
 };
 
 // z (n, d). Nuisance parameters, initial states and burn-in are drawn anew for every trajectory.
-PredictiveCheck check_predictive(const System& system, int observation, const GaussianMixture& posterior, std::span<const float> z, double sampling,
-                                 const PredictiveOptions& options = {});
+PredictiveCheck check_predictive(const System& system, int observation, const GaussianMixture& posterior, std::span<const float> z,
+                                 double sampling, const PredictiveOptions& options = {});
 
 }  // namespace penn

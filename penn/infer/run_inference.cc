@@ -12,7 +12,8 @@ constexpr size_t kBatch = 256;  // trajectories of one length estimated together
 
 ObservationFormat observation_format(const Estimator& estimator) {
   ObservationFormat format;
-  for (const Channel& c : estimator.system().observations[static_cast<size_t>(estimator.observation())].channels) format.channels.push_back(c.name);
+  for (const Channel& c : estimator.system().observations[static_cast<size_t>(estimator.observation())].channels)
+    format.channels.push_back(c.name);
   format.sampling = estimator.info().sampling;
   return format;
 }
@@ -41,7 +42,10 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
 
 Evaluation evaluate(const Estimator& estimator, const std::string& model_name, const EvaluationOptions& options) {
   const ModelContext model{model_name, estimator.system(), estimator.observation(), estimator.info()};
-  return evaluate(model, [&](const TrajectoryBatch& batch) { return estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); }, options);
+  return evaluate(
+      model,
+      [&](const TrajectoryBatch& batch) { return estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); },
+      options);
 }
 
 }  // namespace penn

@@ -1,4 +1,5 @@
-// Calibration on posteriors that are known to be right or wrong: theta ~ N(0, S) seen through noise, so that the posterior is known exactly.
+// Calibration on posteriors that are known to be right or wrong: theta ~ N(0, S) seen through noise, so that the posterior is known
+// exactly.
 #include "penn/diagnose/calibration.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +30,8 @@ CalibrationReport run(const Flaw& flaw, int n = 4000, uint64_t seed = 3, bool ke
   for (int i = 0; i < n; ++i) {
     const double centre[2] = {draws.normal(), 2 * draws.normal()};
     const auto right = GaussianMixture::from_covariances({1}, {{centre[0], centre[1]}}, {covariance_2d(0.5, 2, 0.6)});
-    const auto stated = GaussianMixture::from_covariances({1}, {{centre[0] + 0.5 * flaw.shift, centre[1]}}, {covariance_2d(0.5 * flaw.width, 2, flaw.correlation)});
+    const auto stated = GaussianMixture::from_covariances({1}, {{centre[0] + 0.5 * flaw.shift, centre[1]}},
+                                                          {covariance_2d(0.5 * flaw.width, 2, flaw.correlation)});
     calibration.add(stated, right.sample(1, draws), draws.uniform());
   }
   return calibration.report();
@@ -61,8 +63,7 @@ TEST(calibration_test, numbers_of_the_exact_posterior_are_those_of_theory) {
   EXPECT_NEAR(report.nll.mean, 1 + 2 * kHalfLogTwoPi + std::log(0.5 * 2 * 0.8), 0.03);
   EXPECT_NEAR(report.nll.sd, 1, 0.04);  // half a chi-square with two degrees of freedom
   EXPECT_NEAR(a.z_sd_error, 0.5 * std::sqrt(2.0 / 20000), 1e-9);
-  for (const auto& [normal, z] : a.qq)
-    EXPECT_NEAR(z, normal, std::abs(normal) < 2.05 ? 0.1 : 0.5);
+  for (const auto& [normal, z] : a.qq) EXPECT_NEAR(z, normal, std::abs(normal) < 2.05 ? 0.1 : 0.5);
   int64_t total = 0;
   for (const int64_t count : a.ranks) {
     EXPECT_NEAR(static_cast<double>(count), 1000, 160);  // five standard deviations
@@ -155,7 +156,8 @@ TEST(calibration_test, right_moments_and_a_wrong_shape_are_seen_by_the_ranks) {
 TEST(calibration_test, a_right_sd_with_a_wrong_interval_is_a_matter_of_shape) {
   DrawStream draws(7);
   Calibration calibration({"a"}, {{-5}, {5}});
-  for (int i = 0; i < 20000; ++i) calibration.add(GaussianMixture::from_factors({0}, {1}, {1}), std::vector<double>{-std::log(draws.uniform())});
+  for (int i = 0; i < 20000; ++i)
+    calibration.add(GaussianMixture::from_factors({0}, {1}, {1}), std::vector<double>{-std::log(draws.uniform())});
   const CalibrationReport report = calibration.report();
   EXPECT_NEAR(report.parameters[0].coverage[2], 1 - std::exp(-2.645), 0.01);
   EXPECT_EQ(report.parameters[0].findings[0], "of the wrong shape (90 % interval too wide)");
@@ -172,7 +174,8 @@ TEST(calibration_test, a_posterior_of_nan_fails) {
 TEST(calibration_test, mass_outside_the_box_is_measured) {
   Calibration calibration({"a"}, {{0}, {1}});
   DrawStream draws(1);
-  for (int i = 0; i < 1000; ++i) calibration.add(GaussianMixture::from_factors({0}, {0}, {10}), std::vector<double>{0.1 * std::abs(draws.normal())});
+  for (int i = 0; i < 1000; ++i)
+    calibration.add(GaussianMixture::from_factors({0}, {0}, {10}), std::vector<double>{0.1 * std::abs(draws.normal())});
   EXPECT_NEAR(calibration.report().outside_mass, 0.5, 0.006);  // 127,000 draws: standard error 0.0014
 }
 
@@ -205,8 +208,8 @@ TEST(calibration_test, quantiles_of_a_histogram_are_linear_inside_a_cell) {
   for (const double x : {0.5, 0.6, 3.5, 3.6}) h.add(x);
   h.add(100);
   h.add(-100);
-  EXPECT_DOUBLE_EQ(h.quantile(0.25), 0.5);      // 1.5 of the 3 in [0, 1)
-  EXPECT_DOUBLE_EQ(h.quantile(4.0 / 6), 3.5);   // 1 of the 2 in [3, 4)
+  EXPECT_DOUBLE_EQ(h.quantile(0.25), 0.5);     // 1.5 of the 3 in [0, 1)
+  EXPECT_DOUBLE_EQ(h.quantile(4.0 / 6), 3.5);  // 1 of the 2 in [3, 4)
   EXPECT_EQ(h.cells[9], 1);
 }
 

@@ -13,13 +13,18 @@ namespace {
 
 using namespace brute_force;
 
-bool says(const PosteriorVerdict& verdict, const std::string& words) { return verdict.text().find(words) != std::string::npos; }
+bool says(const PosteriorVerdict& verdict, const std::string& words) {
+  return verdict.text().find(words) != std::string::npos;
+}
 
-GaussianMixture normal(const std::vector<double>& mean, const DenseMatrix& covariance) { return GaussianMixture::from_covariances({1}, {mean}, {covariance}); }
+GaussianMixture normal(const std::vector<double>& mean, const DenseMatrix& covariance) {
+  return GaussianMixture::from_covariances({1}, {mean}, {covariance});
+}
 
 TEST(verdict_test, contraction_sorts_the_parameters) {
   // Box of width 1, prior SD 0.2887: SDs of 0.05, 0.15 and 0.28 leave 3 %, 27 % and 94 % of the variance.
-  const auto verdict = posterior_verdict(normal({0.5, 0.5, 0.5}, matrix(3, {0.0025, 0, 0, 0, 0.0225, 0, 0, 0, 0.0784})), {{0, 0, 0}, {1, 1, 1}}, {"a", "b", "c"});
+  const auto verdict = posterior_verdict(normal({0.5, 0.5, 0.5}, matrix(3, {0.0025, 0, 0, 0, 0.0225, 0, 0, 0, 0.0784})),
+                                         {{0, 0, 0}, {1, 1, 1}}, {"a", "b", "c"});
   EXPECT_NEAR(verdict.parameters[0].contraction, 1 - 12 * 0.0025, 1e-12);
   EXPECT_TRUE(says(verdict, "Identified: a.")) << verdict.text();
   EXPECT_TRUE(says(verdict, "not pinned: b."));
@@ -79,8 +84,9 @@ TEST(verdict_test, identified_parameters_are_not_spoken_of_as_a_combination) {
 }
 
 TEST(verdict_test, mirror_modes_are_two_explanations_and_told_by_what_differs) {
-  const auto q = GaussianMixture::from_covariances({0.6, 0.37, 0.03}, {{0.2, 0.5}, {0.8, 0.52}, {0.5, 0.9}},
-                                                   {covariance_2d(0.05, 0.05, 0), covariance_2d(0.05, 0.05, 0), covariance_2d(0.02, 0.02, 0)});
+  const auto q =
+      GaussianMixture::from_covariances({0.6, 0.37, 0.03}, {{0.2, 0.5}, {0.8, 0.52}, {0.5, 0.9}},
+                                        {covariance_2d(0.05, 0.05, 0), covariance_2d(0.05, 0.05, 0), covariance_2d(0.02, 0.02, 0)});
   const auto verdict = posterior_verdict(q, {{0, 0}, {1, 1}}, {"a", "b"});
   ASSERT_EQ(verdict.modes.size(), 2u) << "the third has too little weight";
   EXPECT_TRUE(says(verdict, "2 explanations fit")) << verdict.text();

@@ -1,4 +1,5 @@
-// Evaluation of "models" whose answer is known: soup has an exact posterior, and its normal approximation is nearly right for long trajectories.
+// Evaluation of "models" whose answer is known: soup has an exact posterior, and its normal approximation is nearly right for long
+// trajectories.
 #include "penn/infer/evaluation.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,8 @@ step = 0.02
 sampling = 0.1
 burn_in = 100
 length = 2000
-)toml", "relaxation.toml");
+)toml",
+                               "relaxation.toml");
   ModelInfo info;
   OuProcess process = ou_process(system, 0, system.graph.symbol(SymbolKind::kParameter, 0), system.graph.symbol(SymbolKind::kParameter, 1));
   Soup() { info.lengths = {100, 4000}, info.sampling = {0.1, 0.1}, info.value_low = {-3}, info.value_high = {3}; }
@@ -83,7 +85,8 @@ TEST(evaluation_test, posteriors_half_as_wide_fail_and_cost_what_theory_says) {
 TEST(evaluation_test, the_same_seed_gives_the_same_numbers_on_any_number_of_threads_and_another_seed_others) {
   const Soup soup;
   const auto nll = [&](uint64_t seed, int threads) {
-    return evaluate(soup.context(), soup.normal_approximation(1), {.count = 60, .length = 200, .seed = seed, .threads = threads}).report.nll.mean;
+    return evaluate(soup.context(), soup.normal_approximation(1), {.count = 60, .length = 200, .seed = seed, .threads = threads})
+        .report.nll.mean;
   };
   EXPECT_EQ(nll(1, 1), nll(1, 2));
   EXPECT_NE(nll(1, 1), nll(2, 1));
@@ -113,7 +116,8 @@ TEST(evaluation_test, given_trajectories_are_scored_and_cut_to_the_length_asked_
 
 TEST(evaluation_test, a_stop_keeps_what_was_done) {
   const Soup soup;
-  const Evaluation result = evaluate(soup.context(), soup.normal_approximation(1), {.count = 3000, .length = 2000, .progress = [](int64_t) { return false; }});
+  const Evaluation result =
+      evaluate(soup.context(), soup.normal_approximation(1), {.count = 3000, .length = 2000, .progress = [](int64_t) { return false; }});
   EXPECT_FALSE(result.is_complete);
   EXPECT_GT(result.report.count, 0);
   EXPECT_LT(result.report.count, 3000);

@@ -23,7 +23,8 @@ using namespace brute_force;
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-// A relaxation with two parameters in the boxes [0.1, 1] and [0.1, 10], one channel, trained on 100 to 1000 samples every 0.1, values in [-2, 2].
+// A relaxation with two parameters in the boxes [0.1, 1] and [0.1, 10], one channel, trained on 100 to 1000 samples every 0.1, values in
+// [-2, 2].
 struct Model {
   System system = parse_system(R"toml(
 name = "decay"
@@ -42,7 +43,8 @@ x = "x"
 step = 0.1
 sampling = 0.1
 length = 200
-)toml", "decay.toml");
+)toml",
+                               "decay.toml");
   ModelInfo info;
   Model() {
     info.lengths = {100, 1000};
@@ -60,7 +62,8 @@ ObservedTrajectory wiggle(int64_t n = 200) {
 }
 
 GaussianMixture two_components() {
-  return GaussianMixture::from_covariances({0.7, 0.3}, {{0.5, 4}, {0.6, 6}}, {covariance_2d(0.05, 0.5, 0.3), covariance_2d(0.04, 0.4, -0.2)});
+  return GaussianMixture::from_covariances({0.7, 0.3}, {{0.5, 4}, {0.6, 6}},
+                                           {covariance_2d(0.05, 0.5, 0.3), covariance_2d(0.04, 0.4, -0.2)});
 }
 
 std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {}) {
@@ -82,7 +85,9 @@ TEST(inference_test, numbers_are_those_of_the_mixture) {
   EXPECT_LT(a.outside_mass, 0.01);
 }
 
-TEST(inference_test, nothing_is_said_about_a_trajectory_like_the_training_data) { EXPECT_EQ(warnings_of(wiggle()), ""); }
+TEST(inference_test, nothing_is_said_about_a_trajectory_like_the_training_data) {
+  EXPECT_EQ(warnings_of(wiggle()), "");
+}
 
 TEST(inference_test, what_is_unlike_the_training_data_is_said) {
   EXPECT_HAS(warnings_of(wiggle(), 0.002), "does not look like the training data (familiarity 0.002)");
@@ -122,8 +127,9 @@ TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_
   const auto json = inference_to_json(make_inference(model.context(), wiggle(), {two_components(), 0.5}));
   std::set<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.insert(key);
-  EXPECT_EQ(keys, (std::set<std::string>{"parameters", "weights", "means", "covariances", "mean", "median", "sd", "correlation", "quantiles", "modes", "contraction",
-                                         "outside_mass", "familiarity", "warnings", "verdict", "n", "sampling", "model", "version"}));
+  EXPECT_EQ(keys, (std::set<std::string>{"parameters", "weights", "means", "covariances", "mean", "median", "sd", "correlation",
+                                         "quantiles", "modes", "contraction", "outside_mass", "familiarity", "warnings", "verdict", "n",
+                                         "sampling", "model", "version"}));
   EXPECT_EQ(json["covariances"].size(), 2u);
   EXPECT_EQ(json["covariances"][0][1].size(), 2u);
   EXPECT_EQ(json["quantiles"]["0.95"].size(), 2u);
@@ -135,14 +141,17 @@ TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_
 TEST(inference_test, table_shows_every_parameter_the_verdict_and_the_warnings) {
   const Model model;
   const std::string text = inference_table(make_inference(model.context(), wiggle(50), {two_components(), 0.5}));
-  for (const char* part : {"bead.csv: 50 samples", "\nrate ", "\nnoise ", "strongest couplings", "weight 0.70", "explanations fit", "warning: 50 samples"}) EXPECT_HAS(text, part);
+  for (const char* part :
+       {"bead.csv: 50 samples", "\nrate ", "\nnoise ", "strongest couplings", "weight 0.70", "explanations fit", "warning: 50 samples"})
+    EXPECT_HAS(text, part);
 }
 
 TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once) {
   // Normal posteriors: precisions add, means are weighted by them.
   const Model model;
   const auto one = [&](double mean, double sd, double familiarity) {
-    return make_inference(model.context(), wiggle(), {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity});
+    return make_inference(model.context(), wiggle(),
+                          {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity});
   };
   const std::vector<Inference> single = {one(4, 0.5, 0.9), one(5, 1, 0.2), one(4.5, 0.5, 0.4)};
   const Inference all = combine_inferences(single);
@@ -160,7 +169,8 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
 TEST(inference_test, trajectories_that_disagree_are_told_apart) {
   const Model model;
   const auto one = [&](double mean) {
-    return make_inference(model.context(), wiggle(), {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, 0.2, 0)}), 0.005});
+    return make_inference(model.context(), wiggle(),
+                          {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, 0.2, 0)}), 0.005});
   };
   const std::vector<Inference> single = {one(3), one(7)};
   std::string text;

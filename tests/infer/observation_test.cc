@@ -34,7 +34,8 @@ TEST(observation_test, one_column_is_the_channel_at_the_models_sampling) {
 }
 
 TEST(observation_test, a_named_time_is_taken_out_wherever_it_stands_and_measured) {
-  for (const char* text : {"t,x\n0,1\n0.2,2\n0.4,4", "x;Time\n1;5\n2;5.2\n4;5.4\n", "\xef\xbb\xbftime [s]\tx\r\n0\t1\r\n0.2\t2\r\n0.4\t4\r\n", "# made here\nT x\n0 1\n0.2 2\n0.4 4\n"}) {
+  for (const char* text : {"t,x\n0,1\n0.2,2\n0.4,4", "x;Time\n1;5\n2;5.2\n4;5.4\n",
+                           "\xef\xbb\xbftime [s]\tx\r\n0\t1\r\n0.2\t2\r\n0.4\t4\r\n", "# made here\nT x\n0 1\n0.2 2\n0.4 4\n"}) {
     const auto t = read(text);
     EXPECT_EQ(t.z, (std::vector<float>{1, 2, 4})) << text;
     EXPECT_NEAR(t.sampling, 0.2, 1e-12) << text;
@@ -55,7 +56,8 @@ TEST(observation_test, other_names_are_taken_in_order) {
 
 TEST(observation_test, a_nameless_first_column_is_the_time_only_if_uniform_and_one_too_many) {
   EXPECT_EQ(read("0 7\n0.1 8\n0.2 6\n").z, (std::vector<float>{7, 8, 6}));
-  EXPECT_HAS(refusal("0 7\n0.1 8\n0.3 6\n"), "data.csv: 2 columns, but the model observes 1 (x), and the first column is not a uniformly rising time");
+  EXPECT_HAS(refusal("0 7\n0.1 8\n0.3 6\n"),
+             "data.csv: 2 columns, but the model observes 1 (x), and the first column is not a uniformly rising time");
   EXPECT_HAS(refusal("0 7 1\n0.1 8 1\n0.2 6 1\n"), "3 columns, but the model observes 1 (x)");
   EXPECT_HAS(refusal("1\n2\n3\n", kTwo), "1 column, but the model observes 2 (x1, x2)");
   // As many columns as channels: a rising one is data.
@@ -114,7 +116,10 @@ TEST(observation_test, bad_csv_is_refused_with_its_place) {
   EXPECT_HAS(refusal("t,x\n0,1\n0.1\n"), "data.csv:3");
   EXPECT_HAS(refusal("5\n"), "1 sample; a trajectory needs at least 2");
   EXPECT_HAS(refusal("1\n1e300\n"), "data.csv:2: 1e+300 in channel x is not a finite number (float32)");
-  EXPECT_HAS(refusal(std::string("\x7f" "ELF\x02\x01\x01\0\0\0\0\n\x03\0>\0", 17)), "data.csv");
+  EXPECT_HAS(refusal(std::string("\x7f"
+                                 "ELF\x02\x01\x01\0\0\0\0\n\x03\0>\0",
+                                 17)),
+             "data.csv");
 }
 
 TEST(observation_test, a_directory_and_a_missing_file_are_refused) {

@@ -29,10 +29,10 @@ TEST(predictive_test, numbers_of_white_noise_are_those_of_the_normal_law) {
   std::vector<float> z(2 * 20000);
   for (float& v : z) v = static_cast<float>(draws.normal());
   const PathNumbers p = path_numbers(z.data() + 1, 20000, 2);
-  EXPECT_NEAR(p.level, 0, 0.045);                       // standard error 0.009
-  EXPECT_NEAR(p.spread, 2 * 1.6449, 0.1);               // 0.02
-  EXPECT_NEAR(p.tails, 2.5758 / 0.67449, 0.2);          // increments are normal too
-  EXPECT_NEAR(p.memory_short, 0, 0.035);                // 0.007
+  EXPECT_NEAR(p.level, 0, 0.045);               // standard error 0.009
+  EXPECT_NEAR(p.spread, 2 * 1.6449, 0.1);       // 0.02
+  EXPECT_NEAR(p.tails, 2.5758 / 0.67449, 0.2);  // increments are normal too
+  EXPECT_NEAR(p.memory_short, 0, 0.035);        // 0.007
   EXPECT_NEAR(p.memory_long, 0, 0.035);
 }
 
@@ -50,7 +50,8 @@ struct Soup {
   GaussianMixture posterior = GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(0.03, 0.03, 0)});
   std::vector<float> simulate(uint64_t seed, int64_t n = 500) const {
     std::vector<float> theta(2), z(static_cast<size_t>(n));
-    Simulator(choice.system, 0, {.seed = seed, .threads = 1, .length = n, .fixed = {{"lg_tau", 0}, {"D", 0.5}}}).run(0, 1, theta.data(), z.data());
+    Simulator(choice.system, 0, {.seed = seed, .threads = 1, .length = n, .fixed = {{"lg_tau", 0}, {"D", 0.5}}})
+        .run(0, 1, theta.data(), z.data());
     return z;
   }
 };
@@ -60,7 +61,8 @@ TEST(predictive_test, trajectories_of_the_system_fall_anywhere_and_rarely_outsid
   int warnings = 0;
   double mean = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const PredictiveCheck check = check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(1000 + seed), 0.1, {.draws = 100, .seed = seed, .threads = 2});
+    const PredictiveCheck check = check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(1000 + seed), 0.1,
+                                                   {.draws = 100, .seed = seed, .threads = 2});
     EXPECT_EQ(check.simulated, 100);
     warnings += static_cast<int>(check.warnings.size());
     for (const auto& s : check.statistics) mean += s.percentile / 100;

@@ -1,4 +1,4 @@
-// Call, catch, exit code: 0 done, 1 something was wrong with the input, 2 wrong usage, 130 interrupted.
+// Call, catch, exit code: 0 done, 1 something was wrong with the input, 2 wrong usage, 3 evaluated and not calibrated, 130 interrupted.
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
 #else
   penn::add_forwarded_commands(app, run);
 #endif
+  penn::add_command_infer(app, run);
+  penn::add_command_evaluate(app, run);
   penn::add_command_bench(app, run);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,64 @@
+// penn evaluate: accuracy and calibration of a model on trajectories with known parameters. Exit code 3 when calibration fails.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "penn/base/atomic_file.h"
+#include "penn/cli/commands.h"
+#include "penn/cli/progress.h"
+#include "penn/infer/evaluation.h"
+
+namespace penn {
+namespace {
+
+constexpr int kNotCalibrated = 3;
+
+struct Options {
+  std::string model, json_file;
+  EvaluationOptions evaluation;
+};
+
+int evaluate_model(Options& options) {
+  const Estimator estimator(open_model(find_model(options.model)), options.evaluation.threads);
+  catch_interrupts();
+  Evaluation result;
+  {
+    ProgressBar bar("evaluating", options.evaluation.count);
+    options.evaluation.progress = [&](int64_t done) {
+      bar.update(done);
+      return !is_interrupted();
+    };
+    result = evaluate(estimator, options.model, options.evaluation);
+  }
+  if (!result.kernel_warning.empty()) fmt::print(stderr, "warning: {}\n", result.kernel_warning);
+  const IntRange lengths = estimator.info().lengths;
+  if (result.length < lengths.low || result.length > lengths.high)
+    fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", result.length, lengths.low, lengths.high);
+  const std::string json = options.json_file.empty() ? "" : evaluation_to_json(result, options.model, options.evaluation).dump(2) + "\n";
+  if (options.json_file == "-") fmt::print("{}", json);
+  else fmt::print("{}", evaluation_text(result, options.model));
+  if (!json.empty() && options.json_file != "-") write_file_atomically(options.json_file, json);
+  return !result.is_complete ? 130 : result.report.failed ? kNotCalibrated : 0;
+}
+
+}  // namespace
+
+void add_command_evaluate(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("evaluate", "Accuracy and calibration of a model; exit code 3 when it is not calibrated");
+  command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
+  EvaluationOptions& o = options->evaluation;
+  command->add_option("-n,--count", o.count, "Number of trajectories")
+      ->check(CLI::Range(int64_t{1}, int64_t{1000000000}))
+      ->capture_default_str();
+  command->add_option("--data", o.data, "Directory of `penn simulate` to use instead of fresh trajectories");
+  command->add_option("--length", o.length, "Samples per trajectory (default: the system's)")->check(CLI::Range(2, 1000000000));
+  command->add_option("--seed", o.seed, "Seed of the trajectories")->capture_default_str();
+  command->add_option("--threads", o.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
+  command->add_option("--json", options->json_file, "Write everything as JSON to a file, or to standard output with -");
+  command->add_flag("--keep", o.keep, "Put truth, mean and SD of every trajectory into the JSON");
+  command->callback([options, &run] { run = [options] { return evaluate_model(*options); }; });
+}
+
+}  // namespace penn

@@ -1,0 +1,98 @@
+// penn infer: what observed trajectories say about the parameters.
+#include <fmt/format.h>
+
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "penn/base/atomic_file.h"
+#include "penn/base/error.h"
+#include "penn/cli/commands.h"
+#include "penn/infer/draws.h"
+#include "penn/infer/inference.h"
+
+namespace penn {
+namespace {
+
+struct Options {
+  std::string model, json_file, draws_file;
+  std::vector<std::string> data;
+  ObservationOptions observation;
+  bool combine = false;
+  int64_t samples = 4000, predictive = 0;
+  bool samples_given = false;
+  uint64_t seed = 1;
+  int threads = 0;
+};
+
+int infer_files(const Options& options) {
+  if (options.samples_given && options.draws_file.empty()) throw UsageError("--samples needs a file for the draws", "add --draws FILE");
+  const Estimator estimator(open_model(find_model(options.model)), options.threads);
+  const ObservationFormat format = observation_format(estimator);
+  std::vector<ObservedTrajectory> observed;
+  for (const std::string& file : options.data)
+    for (ObservedTrajectory& trajectory : read_observations(file, format, options.observation)) observed.push_back(std::move(trajectory));
+  std::vector<Inference> answers = infer(estimator, options.model, observed);
+  if (options.combine) answers = {combine_inferences(answers)};
+  if (!options.draws_file.empty() && answers.size() > 1)
+    throw UsageError(fmt::format("--draws writes the posterior of one trajectory, and there are {}", answers.size()),
+                     "call it for one at a time, or add --combine");
+
+  if (options.predictive > 0 && options.combine && observed.size() > 1)
+    throw UsageError("--predictive compares one trajectory with its own posterior", "leave out --combine");
+  if (options.predictive > 0)
+    for (size_t i = 0; i < answers.size(); ++i) try {
+        answers[i].predictive =
+            check_predictive(estimator.system(), estimator.observation(), answers[i].posterior, observed[i].z, observed[i].sampling,
+                             {.draws = options.predictive, .seed = options.seed, .threads = options.threads});
+        for (const std::string& warning : answers[i].predictive->warnings) answers[i].warnings.push_back(warning);
+      } catch (const UsageError&) {
+        throw;
+      } catch (const Error& error) {  // a posterior outside the box, or where the system diverges: the answer stays, with its doubt
+        answers[i].warnings.push_back(fmt::format("the predictive check could not be made: {}", error.what()));
+      }
+
+  nlohmann::ordered_json json;
+  if (!options.json_file.empty()) {
+    for (const Inference& answer : answers) json.push_back(inference_to_json(answer));
+    if (answers.size() == 1) json = nlohmann::ordered_json(json[0]);
+  }
+  if (options.json_file == "-") fmt::print("{}\n", json.dump(2));
+  else
+    for (size_t i = 0; i < answers.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", inference_table(answers[i]));
+  if (!options.json_file.empty() && options.json_file != "-") write_file_atomically(options.json_file, json.dump(2) + "\n");
+  if (!options.draws_file.empty()) write_draws(options.draws_file, answers[0], options.samples, options.seed);
+  return 0;
+}
+
+}  // namespace
+
+void add_command_infer(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("infer", "Identify the parameters behind observed trajectories");
+  command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
+  command->add_option("DATA", options->data, "CSV or NPY files: one trajectory each, or (B, n, d) for many")->required();
+  command
+      ->add_option("--columns", options->observation.columns,
+                   "Columns of a CSV file by name or number, in the order of the channels; the time first where wanted")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_option("--sampling", options->observation.sampling, "Time between samples where the file has no time column")
+      ->check(CLI::PositiveNumber);
+  command->add_flag("--combine", options->combine, "All trajectories have the same parameters: one posterior from all");
+  command->add_option("--json", options->json_file,
+                      "Write JSON to a file, or to standard output with -: one object, or a list for several trajectories");
+  CLI::Option* samples = command->add_option("--samples", options->samples, "Number of posterior draws for --draws")
+                             ->check(CLI::Range(int64_t{1}, int64_t{100000000}))
+                             ->capture_default_str();
+  command->add_option("--draws", options->draws_file, "Write posterior draws as CSV (lp__ and the parameters, as CmdStan does)");
+  command->add_option("--predictive", options->predictive, "Simulate from this many posterior draws and compare with the observation")
+      ->check(CLI::Range(int64_t{10}, int64_t{1000000}));
+  command->add_option("--seed", options->seed, "Seed of draws and simulations")->capture_default_str();
+  command->add_option("--threads", options->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
+  command->callback([options, samples, &run] {
+    options->samples_given = samples->count() > 0;
+    run = [options] { return infer_files(*options); };
+  });
+}
+
+}  // namespace penn

@@ -1,0 +1,46 @@
+#include "penn/infer/draws.h"
+
+#include <fmt/format.h>
+
+#include "penn/base/csv.h"
+#include "penn/base/files.h"
+#include "penn/density/truncated_mixture.h"
+
+namespace penn {
+
+void write_draws(const std::filesystem::path& path, const Inference& inference, int64_t samples, uint64_t seed) {
+  const TruncatedMixture posterior(inference.posterior, inference.box);
+  DrawStream stream(seed);
+  const TruncatedDraws draws = posterior.sample(static_cast<size_t>(samples), stream);
+  std::vector<std::string> head = {fmt::format("penn {} infer", version()),
+                                   fmt::format("model = {}", inference.model),
+                                   fmt::format("observation = {}", inference.source),
+                                   fmt::format("n = {}", inference.n),
+                                   fmt::format("sampling = {}", inference.sampling),
+                                   "method = sample",
+                                   fmt::format("num_samples = {}", samples),
+                                   "num_warmup = 0",
+                                   "save_warmup = 0",
+                                   "thin = 1",
+                                   fmt::format("seed = {}", seed),
+                                   "independent draws of the posterior cut to the box of the parameters; lp__ is its log density",
+                                   fmt::format("outside_mass = {:.4f}", inference.outside_mass),
+                                   fmt::format("familiarity = {:.4f}", inference.familiarity)};
+  if (draws.approximate > 0)
+    head.push_back(fmt::format("{} draws come from the edge of the box, where they are approximate", draws.approximate));
+  for (const std::string& warning : inference.warnings) head.push_back("warning: " + warning);
+  std::vector<std::string> names = {"lp__"};
+  names.insert(names.end(), inference.parameters.begin(), inference.parameters.end());
+  CsvWriter writer(path, head, names);
+  const size_t M = inference.parameters.size();
+  std::vector<double> row(M + 1);
+  for (size_t i = 0; i < static_cast<size_t>(samples); ++i) {
+    const std::span<const double> theta(&draws.theta[i * M], M);
+    row[0] = posterior.log_density(theta);
+    std::copy(theta.begin(), theta.end(), row.begin() + 1);
+    writer.row(std::span<const double>(row));
+  }
+  writer.finish();
+}
+
+}  // namespace penn

@@ -1,0 +1,14 @@
+// Posterior draws as a CSV file in the manner of CmdStan: '#' lines that say how it was made, then lp__ and the parameters. ArviZ reads it
+// with arviz.from_cmdstan("draws.csv"). Draws are independent and cut to the box; lp__ is the log density of the posterior cut to the box.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+
+#include "penn/infer/inference.h"
+
+namespace penn {
+
+void write_draws(const std::filesystem::path& path, const Inference& inference, int64_t samples, uint64_t seed);
+
+}  // namespace penn

@@ -1,0 +1,136 @@
+#include "penn/infer/inference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "penn/base/error.h"
+#include "penn/density/mixture_box.h"
+#include "penn/density/mixture_product.h"
+#include "penn/infer/parameter_box.h"
+
+namespace penn {
+namespace {
+
+// By Markov's inequality at most one training trajectory in a hundred has more of its samples outside the 0.1 % and 99.9 % points of all.
+constexpr double kValuesOutside = 0.2;
+constexpr double kDisagreement = -5;  // log agreement of combined trajectories
+constexpr double kFewEffective = 0.5;
+
+void fill_numbers(Inference& answer) {
+  const GaussianMixture& q = answer.posterior;
+  answer.mean = q.mean();
+  answer.correlation = q.correlation();
+  answer.quantiles.assign(kQuantiles.size(), {});
+  for (size_t k = 0; k < q.dimension(); ++k) {
+    const NormalMixture1d marginal = q.marginal_1d(k);
+    answer.sd.push_back(marginal.sd());
+    answer.median.push_back(marginal.median());
+    for (size_t i = 0; i < kQuantiles.size(); ++i) answer.quantiles[i].push_back(marginal.quantile(kQuantiles[i]));
+  }
+  answer.outside_mass = std::clamp(1 - box_mass(q, answer.box, {.relative_error = 2e-3, .max_points = 2048}).mass(), 0.0, 1.0);
+  if (answer.outside_mass > kLeakWarning)
+    answer.warnings.push_back(
+        fmt::format("{:.0f} % of the posterior lies outside the box of trained parameters", 100 * answer.outside_mass));
+  answer.verdict = posterior_verdict(q, answer.box, answer.parameters);
+}
+
+std::string range_text(double low, double high) {
+  return low == high ? fmt::format("{:g}", low) : fmt::format("{:g} to {:g}", low, high);
+}
+
+}  // namespace
+
+std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed) {
+  std::vector<std::string> warnings;
+  const IntRange lengths = model.info.lengths;
+  if (observed.n < lengths.low || observed.n > lengths.high)
+    warnings.push_back(
+        fmt::format("{} samples; the model was trained on {}: the widths cannot be trusted", observed.n,
+                    lengths.is_single() ? fmt::format("{}", lengths.low) : fmt::format("{} to {}", lengths.low, lengths.high)));
+  const Range sampling = model.info.sampling;
+  if (observed.sampling < sampling.low * (1 - kSameSampling) || observed.sampling > sampling.high * (1 + kSameSampling))
+    warnings.push_back(fmt::format("sampled every {:.6g}; the model was trained for {}: rates and times will be wrong", observed.sampling,
+                                   range_text(sampling.low, sampling.high)));
+  const auto& channels = model.system.observations[static_cast<size_t>(model.observation)].channels;
+  const size_t d = channels.size(), n = static_cast<size_t>(observed.n);
+  for (size_t c = 0; c < d; ++c) {
+    size_t outside = 0, standing = 0;
+    for (size_t i = 0; i < n; ++i) {
+      const float value = observed.z[i * d + c];
+      outside += value < model.info.value_low[c] || value > model.info.value_high[c];
+      standing += i > 0 && value == observed.z[(i - 1) * d + c];
+    }
+    const std::string& name = channels[c].name;
+    if (standing == n - 1) warnings.push_back(fmt::format("{} is constant: nothing can be learned from it", name));
+    else if (2 * standing > n)
+      warnings.push_back(fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name,
+                                     100.0 * static_cast<double>(standing) / static_cast<double>(n - 1)));
+    if (static_cast<double>(outside) > kValuesOutside * static_cast<double>(n))
+      warnings.push_back(fmt::format(
+          "{:.0f} % of the values of {} lie outside the range of the training data ({:.3g} to {:.3g}): other units, or an offset?",
+          100.0 * static_cast<double>(outside) / static_cast<double>(n), name, model.info.value_low[c], model.info.value_high[c]));
+  }
+  return warnings;
+}
+
+Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate) {
+  Inference answer{.source = observed.source,
+                   .model = model.name,
+                   .parameters = parameter_names(model.system),
+                   .box = parameter_box(model.system),
+                   .n = observed.n,
+                   .sampling = observed.sampling,
+                   .posterior = estimate.posterior,
+                   .familiarity = estimate.familiarity,
+                   .mean = {},
+                   .median = {},
+                   .sd = {},
+                   .quantiles = {},
+                   .correlation = {},
+                   .verdict = {},
+                   .warnings = observed.warnings,
+                   .predictive = {}};
+  for (std::string& warning : observation_warnings(model, observed)) answer.warnings.push_back(std::move(warning));
+  if (!(estimate.familiarity >= kUnfamiliar))
+    answer.warnings.push_back(fmt::format(
+        "this does not look like the training data (familiarity {:.3f}): perhaps another system, other units or another sampling; "
+        "do not trust the posterior",
+        estimate.familiarity));
+  fill_numbers(answer);
+  return answer;
+}
+
+Inference combine_inferences(std::span<const Inference> single) {
+  if (single.empty()) throw Error("nothing to combine");
+  if (single.size() == 1) return single[0];
+  std::vector<GaussianMixture> posteriors;
+  Inference answer = single[0];
+  answer.source = fmt::format("{} trajectories", single.size());
+  answer.combined = static_cast<int64_t>(single.size());
+  answer.n = 0;
+  answer.warnings.clear();
+  answer.sd.clear();
+  answer.median.clear();
+  answer.predictive.reset();
+  for (const Inference& one : single) {
+    posteriors.push_back(one.posterior);
+    answer.n += one.n;
+    answer.familiarity = std::min(answer.familiarity, one.familiarity);
+    for (const std::string& warning : one.warnings) answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
+  }
+  const ProductResult product = multiply_posteriors(ProductDensity(std::move(posteriors), answer.box));
+  answer.posterior = product.mixture;
+  if (product.log_agreement < kDisagreement)
+    answer.warnings.push_back(
+        fmt::format("the trajectories disagree (log agreement {:.1f}): they do not look like one system with the same parameters",
+                    product.log_agreement));
+  if (product.efficiency < kFewEffective)
+    answer.warnings.push_back(
+        fmt::format("the product of the posteriors is only approximated (effective share of draws {:.2f})", product.efficiency));
+  fill_numbers(answer);
+  return answer;
+}
+
+}  // namespace penn

@@ -1,0 +1,66 @@
+// The answer to "what do these data say?": posterior, its numbers, reasons to doubt it, and a verdict in words.
+//   const Estimator estimator(open_model(find_model("oup")));
+//   const std::vector<Inference> answers = infer(estimator, "oup", read_observations("bead.csv", observation_format(estimator)));
+// Mean, SD, quantiles and contraction are those of the mixture as it is; draws (draws.h) are cut to the box.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "penn/diagnose/verdict.h"
+#include "penn/infer/estimator.h"
+#include "penn/infer/observation.h"
+#include "penn/infer/predictive.h"
+
+namespace penn {
+
+inline constexpr double kUnfamiliar = 0.01;   // familiarity below this is a warning: one training trajectory in a hundred
+inline constexpr double kLeakWarning = 0.05;  // mass outside the box
+inline constexpr std::array<double, 7> kQuantiles = {0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975};
+
+// What of a model an answer needs; refers to it.
+struct ModelContext {
+  std::string name;  // as the user calls it
+  const System& system;
+  int observation;
+  const ModelInfo& info;
+};
+
+struct Inference {
+  std::string source, model;
+  std::vector<std::string> parameters;  // (M) names
+  Box box;
+  int64_t n = 0;  // samples; of all trajectories together where combined
+  double sampling = 0;
+  int64_t combined = 1;  // trajectories
+  GaussianMixture posterior;
+  double familiarity = 1, outside_mass = 0;
+  std::vector<double> mean, median, sd;
+  std::vector<std::vector<double>> quantiles;  // (kQuantiles, M)
+  DenseMatrix correlation;
+  PosteriorVerdict verdict;
+  std::vector<std::string> warnings;
+  std::optional<PredictiveCheck> predictive;
+};
+
+ObservationFormat observation_format(const Estimator& estimator);
+
+// Reasons to doubt that show before any posterior: length, sampling, values outside what was trained, a line that does not move.
+std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed);
+
+// Everything that follows from one posterior.
+Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate);
+
+// The estimator on every trajectory; those of one length go together. model_name: as the user calls it.
+std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed);
+
+// Several trajectories of one system with the same parameters: evidence multiplied, prior counted once.
+Inference combine_inferences(std::span<const Inference> single);
+
+nlohmann::ordered_json inference_to_json(const Inference& inference);
+std::string inference_table(const Inference& inference);
+
+}  // namespace penn

@@ -1,0 +1,142 @@
+#!/bin/sh
+# Inference and evaluation as a new user would run them. Usage: infer_test.sh PENN MODEL, MODEL a model of soup trained on 1000 samples (or a
+# range that holds 1000), however briefly: nothing here asks for good estimates.
+# Prints what failed and exits with 1; silent parts passed.
+set -u
+penn=$1
+model=$(realpath "$2")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+checks=0
+
+# expect NAME EXIT_CODE PATTERN COMMAND...: the exit code, and a pattern in the output (both streams).
+expect() {
+  name=$1; code=$2; pattern=$3; shift 3
+  output=$("$@" 2>&1); got=$?
+  checks=$((checks + 1))
+  if [ $got -ne "$code" ] || ! printf '%s' "$output" | grep -q -e "$pattern"; then
+    echo "FAILED: $name: exit code $got (expected $code), expected '$pattern' in:"; printf '%s\n' "$output" | head -40
+    failures=$((failures + 1))
+  fi
+}
+# check NAME COMMAND...: the command succeeds.
+check() {
+  name=$1; shift
+  checks=$((checks + 1))
+  "$@" >/dev/null 2>&1 || { echo "FAILED: $name"; failures=$((failures + 1)); }
+}
+
+"$penn" simulate soup -n 3 --seed 11 --set lg_tau=0 --set D=0.5 --csv -o csv >/dev/null || exit 1
+"$penn" simulate soup -n 20 --seed 12 -o npy >/dev/null || exit 1
+one=csv/trajectory_000.csv
+two=csv/trajectory_001.csv
+awk -F, '/^[0-9-]/ { print $2 }' $one >values.txt
+head -n 1000 values.txt >bare.csv
+
+# ---- the answer
+expect "table" 0 "^lg_tau  *[-0-9]" "$penn" infer "$model" $one
+expect "contraction is shown" 0 "contraction" "$penn" infer "$model" $one
+expect "a verdict in words" 0 "explanation" "$penn" infer "$model" $one
+expect "several files" 0 "trajectory_001.csv: 1000 samples" "$penn" infer "$model" $one $two
+expect "json" 0 '"familiarity"' "$penn" infer "$model" $one --json -
+"$penn" infer "$model" $one --json one.json >/dev/null
+for key in parameters weights means covariances mean median sd correlation quantiles modes contraction outside_mass familiarity warnings verdict n sampling model version; do
+  check "json has $key" grep -q "^  \"$key\":" one.json
+done
+check "json of the whole array" test "$("$penn" infer "$model" npy/z.npy --json - | grep -c '"familiarity"')" -eq 20
+check "own trajectories look familiar" test "$("$penn" infer "$model" npy/z.npy | grep -c 'does not look like the training data')" -le 3
+check "the same answer twice" sh -c "'$penn' infer '$model' $one --json two.json >/dev/null && cmp one.json two.json"
+check "the same answer with one thread" sh -c "'$penn' infer '$model' $one --threads 1 --json two.json >/dev/null && cmp one.json two.json"
+
+# ---- forms of the same data give the same numbers
+"$penn" infer "$model" $one >table.txt
+same() { "$penn" infer "$model" "$@" 2>/dev/null | grep '^lg_tau\|^D ' >same.txt && grep '^lg_tau\|^D ' table.txt | cmp -s - same.txt; }
+check "one bare column" same bare.csv
+tr '\n' '#' <values.txt | sed 's/#/\r\n/g; s/^/\xef\xbb\xbfx\r\n/' >dos.csv
+check "byte-order mark and CRLF" same dos.csv
+printf '%s' "$(cat values.txt)" >unfinished.csv
+check "no newline at the end" same unfinished.csv
+sed 's/,/;/g' $one >semicolons.csv
+check "semicolons" same semicolons.csv
+sed 's/,/\t/g' $one >tabs.csv
+check "tabs" same tabs.csv
+awk -F, '/^t,/ { print "junk,x,t"; next } /^#/ { print; next } { print "word," $2 "," $1 }' $one >mixed.csv
+check "columns by name" same mixed.csv --columns t,x
+check "columns by number" same mixed.csv --columns 3,2
+check "column without time" same mixed.csv --columns x
+check "data from a pipe" sh -c "'$penn' infer '$model' /dev/stdin <bare.csv | grep -q '^lg_tau'"
+
+# ---- draws, combination, predictive check
+expect "draws" 0 "" "$penn" infer "$model" $one --samples 250 --draws draws.csv
+check "draws have a head" grep -q "^# num_samples = 250$" draws.csv
+check "draws have names" grep -q "^lp__,lg_tau,D$" draws.csv
+check "draws are all there" test "$(grep -c '^[-0-9]' draws.csv)" -eq 250
+expect "draws of several" 2 "\-\-combine" "$penn" infer "$model" $one $two --draws draws.csv
+expect "samples without a file" 2 "\-\-draws" "$penn" infer "$model" $one --samples 10
+expect "combined" 0 "3 trajectories: 3000 samples" "$penn" infer "$model" csv/*.csv --combine
+expect "combined json" 0 '"combined": 3' "$penn" infer "$model" csv/*.csv --combine --json -
+expect "predictive" 0 "increment tails of x" "$penn" infer "$model" $one --predictive 50
+expect "predictive json" 0 '"percentile"' "$penn" infer "$model" $one --predictive 50 --json -
+
+# ---- reasons to doubt
+awk 'BEGIN { for (i = 0; i < 1000; ++i) print 0.25 }' >constant.csv
+expect "a constant line" 0 "warning: x is constant" "$penn" infer "$model" constant.csv
+awk '{ print 1000 * $1 }' values.txt >scaled.csv
+expect "other units" 0 "warning: .*outside the range of the training data" "$penn" infer "$model" scaled.csv
+expect "other units look unfamiliar" 0 "does not look like the training data" "$penn" infer "$model" scaled.csv
+awk -F, '/^t,/ { print; next } /^[0-9]/ { print 3 * $1 "," $2 }' $one >slow.csv
+expect "another sampling interval" 0 "warning: sampled every 0.3; the model was trained for 0.1" "$penn" infer "$model" slow.csv
+head -n 5 values.txt >short.csv
+expect "five samples" 0 "warning: 5 samples; the model was trained on" "$penn" infer "$model" short.csv
+"$penn" simulate oup -n 1 --seed 4 --set alpha=1.4 --set D_levy=1 --set D_fgn=0.5 --set lg_tau=-0.5 --set H=0.05 --csv -o other >/dev/null
+expect "another system" 0 "warning: " "$penn" infer "$model" other/trajectory_000.csv
+
+# ---- bad data: a message that names the place, never a crash
+: >empty.csv
+expect "empty file" 1 "empty.csv: the file is empty" "$penn" infer "$model" empty.csv
+sed '40s/.*/abc/' values.txt >text.csv
+expect "text among numbers" 1 "text.csv:40:1: 'abc' is not a number" "$penn" infer "$model" text.csv
+sed '500s/.*/nan/' values.txt >nan.csv
+expect "nan in the middle" 1 "nan.csv:500:1: 'nan' is not a finite number" "$penn" infer "$model" nan.csv
+sed '500s/.*/-Inf/' values.txt >inf.csv
+expect "inf in the middle" 1 "inf.csv:500" "$penn" infer "$model" inf.csv
+head -n 1 values.txt >point.csv
+expect "one point" 1 "needs at least 2" "$penn" infer "$model" point.csv
+awk '{ print $1 "," $1 "," $1 }' values.txt >wide.csv
+expect "too many columns" 1 "wide.csv: 3 columns, but the model observes 1 (x)" "$penn" infer "$model" wide.csv
+awk -F, '/^t,/ { print; next } /^[0-9]/ { print $1 + (NR > 300) * 0.5 "," $2 }' $one >gap.csv
+expect "a gap in time" 1 "gap.csv:.*the times are not uniform" "$penn" infer "$model" gap.csv
+expect "a directory" 1 "directory" "$penn" infer "$model" csv
+expect "a binary file" 1 "error: " "$penn" infer "$model" "$penn"
+expect "a missing file" 1 "none.csv" "$penn" infer "$model" none.csv
+expect "no such column" 1 "no column 'y'" "$penn" infer "$model" $one --columns y
+head -c 200 npy/z.npy >cut.npy
+expect "a cut array" 1 "cut.npy" "$penn" infer "$model" cut.npy
+expect "a text file" 1 "manifest.json" "$penn" infer "$model" npy/manifest.json
+expect "no model" 1 "there is no model file" "$penn" infer nothing $one
+expect "data as a model" 1 "error: " "$penn" infer $one $one
+expect "no data" 2 "DATA" "$penn" infer "$model"
+
+# ---- evaluation: the exit code is the verdict
+"$penn" evaluate "$model" -n 300 --json evaluation.json >evaluation.txt 2>&1
+code=$?
+check "exit code 0 or 3" test $code -eq 0 -o $code -eq 3
+verdict=$([ $code -eq 3 ] && echo true || echo false)
+check "exit code is the verdict" grep -q "^  \"failed\": $verdict" evaluation.json
+check "evaluation table" grep -q "^lg_tau " evaluation.txt
+check "evaluation in words" grep -q "^Calibration" evaluation.txt
+for key in nll parameters joint correlations outside_mass familiarity discarded_share verdict length seed; do
+  check "evaluation has $key" grep -q "^  \"$key\":" evaluation.json
+done
+"$penn" evaluate "$model" --data npy --json given.json >/dev/null 2>&1
+check "given trajectories are all used" grep -q '^  "count": 20,' given.json
+expect "no such data" 1 "there is no directory" "$penn" evaluate "$model" --data nowhere
+expect "no trajectories" 2 "" "$penn" evaluate "$model" -n 0
+"$penn" evaluate "$model" -n 200 --seed 5 --threads 1 --json a.json >/dev/null 2>&1
+"$penn" evaluate "$model" -n 200 --seed 5 --threads 2 --json b.json >/dev/null 2>&1
+check "the same numbers on any number of threads" sh -c "grep -v seconds a.json >a.txt; grep -v seconds b.json | cmp - a.txt"
+
+echo "$((checks - failures)) passed, $failures failed"
+[ $failures -eq 0 ]

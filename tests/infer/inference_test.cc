@@ -1,0 +1,208 @@
+// The answer around a posterior: numbers, warnings, JSON, combination, draws. Posteriors are given, so no network is needed.
+#include "penn/infer/inference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/files_for_tests.h"
+#include "density/brute_force.h"
+#include "penn/base/csv.h"
+#include "penn/density/mixture_json.h"
+#include "penn/density/truncated_mixture.h"
+#include "penn/infer/draws.h"
+#include "penn/infer/parameter_box.h"
+#include "penn/simulate/simulator.h"
+
+namespace penn {
+namespace {
+
+using namespace brute_force;
+
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+// A relaxation with two parameters in the boxes [0.1, 1] and [0.1, 10], one channel, trained on 100 to 1000 samples every 0.1, values in
+// [-2, 2].
+struct Model {
+  System system = parse_system(R"toml(
+name = "decay"
+[parameters]
+rate  = [0.1, 1]
+noise = [0.1, 10]
+[noise]
+B = "gaussian()"
+[equations]
+x = "-rate*x + noise*B"
+[initial]
+x = 0
+[observe]
+x = "x"
+[simulation]
+step = 0.1
+sampling = 0.1
+length = 200
+)toml",
+                               "decay.toml");
+  ModelInfo info;
+  Model() {
+    info.lengths = {100, 1000};
+    info.sampling = {0.1, 0.1};
+    info.value_low = {-2};
+    info.value_high = {2};
+  }
+  ModelContext context() const { return {"decay", system, 0, info}; }
+};
+
+ObservedTrajectory wiggle(int64_t n = 200) {
+  ObservedTrajectory t{.source = "bead.csv", .n = n, .z = {}, .sampling = 0.1, .has_time = true, .warnings = {}};
+  for (int64_t i = 0; i < n; ++i) t.z.push_back(std::sin(0.1f * static_cast<float>(i)));
+  return t;
+}
+
+GaussianMixture two_components() {
+  return GaussianMixture::from_covariances({0.7, 0.3}, {{0.5, 4}, {0.6, 6}},
+                                           {covariance_2d(0.05, 0.5, 0.3), covariance_2d(0.04, 0.4, -0.2)});
+}
+
+std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {}) {
+  std::string text;
+  for (const std::string& w : make_inference(model.context(), t, {two_components(), familiarity}).warnings) text += w + "\n";
+  return text;
+}
+
+TEST(inference_test, numbers_are_those_of_the_mixture) {
+  const Model model;
+  const GaussianMixture q = two_components();
+  const Inference a = make_inference(model.context(), wiggle(), {q, 0.5});
+  EXPECT_TRUE(a.warnings.empty()) << a.warnings[0];
+  EXPECT_NEAR(a.mean[1], 0.7 * 4 + 0.3 * 6, 1e-12);
+  EXPECT_NEAR(a.sd[1], std::sqrt(q.covariance()(1, 1)), 1e-12);
+  EXPECT_NEAR(q.marginal_1d(0).cdf(a.median[0]), 0.5, 1e-9);
+  EXPECT_NEAR(q.marginal_1d(1).cdf(a.quantiles[5][1]), 0.95, 1e-9);
+  EXPECT_NEAR(a.verdict.parameters[1].contraction, 1 - a.sd[1] * a.sd[1] * 12 / (9.9 * 9.9), 1e-12);
+  EXPECT_LT(a.outside_mass, 0.01);
+}
+
+TEST(inference_test, nothing_is_said_about_a_trajectory_like_the_training_data) {
+  EXPECT_EQ(warnings_of(wiggle()), "");
+}
+
+TEST(inference_test, what_is_unlike_the_training_data_is_said) {
+  EXPECT_HAS(warnings_of(wiggle(), 0.002), "does not look like the training data (familiarity 0.002)");
+  EXPECT_HAS(warnings_of(wiggle(), std::nan("")), "does not look like the training data");
+  EXPECT_HAS(warnings_of(wiggle(50)), "50 samples; the model was trained on 100 to 1000");
+  EXPECT_HAS(warnings_of(wiggle(2000)), "2000 samples");
+  ObservedTrajectory t = wiggle();
+  t.sampling = 0.102;
+  EXPECT_HAS(warnings_of(t), "sampled every 0.102; the model was trained for 0.1");
+  t.sampling = 0.1005;  // half a percent is nothing
+  EXPECT_EQ(warnings_of(t), "");
+  t = wiggle();
+  for (float& z : t.z) z *= 10;
+  EXPECT_HAS(warnings_of(t), "of the values of x lie outside the range of the training data (-2 to 2)");
+  t = wiggle();
+  t.z.assign(t.z.size(), 0.5f);
+  EXPECT_HAS(warnings_of(t), "x is constant");
+  t = wiggle();
+  for (size_t i = 0; i < t.z.size(); ++i) t.z[i] = t.z[i - i % 4];
+  EXPECT_HAS(warnings_of(t), "x repeats its last value in 75 %");
+  t = wiggle();
+  t.warnings = {"times are uneven"};
+  EXPECT_HAS(warnings_of(t), "times are uneven");
+}
+
+TEST(inference_test, mass_outside_the_box_is_measured_and_said) {
+  const Model model;
+  const auto q = GaussianMixture::from_covariances({1}, {{1, 5}}, {covariance_2d(0.1, 0.5, 0)});  // half of it above rate = 1
+  const Inference a = make_inference(model.context(), wiggle(), {q, 0.5});
+  EXPECT_NEAR(a.outside_mass, 0.5, 1e-6);
+  ASSERT_EQ(a.warnings.size(), 1u);
+  EXPECT_HAS(a.warnings[0], "50 % of the posterior lies outside the box");
+}
+
+TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_mixture) {
+  const Model model;
+  const auto json = inference_to_json(make_inference(model.context(), wiggle(), {two_components(), 0.5}));
+  std::set<std::string> keys;
+  for (const auto& [key, value] : json.items()) keys.insert(key);
+  EXPECT_EQ(keys, (std::set<std::string>{"parameters", "weights", "means", "covariances", "mean", "median", "sd", "correlation",
+                                         "quantiles", "modes", "contraction", "outside_mass", "familiarity", "warnings", "verdict", "n",
+                                         "sampling", "model", "version"}));
+  EXPECT_EQ(json["covariances"].size(), 2u);
+  EXPECT_EQ(json["covariances"][0][1].size(), 2u);
+  EXPECT_EQ(json["quantiles"]["0.95"].size(), 2u);
+  EXPECT_EQ(json["n"], 200);
+  const NamedMixture back = mixture_from_json(nlohmann::json::parse(json.dump()));
+  EXPECT_NEAR(back.mixture.log_density(std::vector<double>{0.5, 5}), two_components().log_density(std::vector<double>{0.5, 5}), 1e-9);
+}
+
+TEST(inference_test, table_shows_every_parameter_the_verdict_and_the_warnings) {
+  const Model model;
+  const std::string text = inference_table(make_inference(model.context(), wiggle(50), {two_components(), 0.5}));
+  for (const char* part :
+       {"bead.csv: 50 samples", "\nrate ", "\nnoise ", "strongest couplings", "weight 0.70", "explanations fit", "warning: 50 samples"})
+    EXPECT_HAS(text, part);
+}
+
+TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once) {
+  // Normal posteriors: precisions add, means are weighted by them.
+  const Model model;
+  const auto one = [&](double mean, double sd, double familiarity) {
+    return make_inference(model.context(), wiggle(),
+                          {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity});
+  };
+  const std::vector<Inference> single = {one(4, 0.5, 0.9), one(5, 1, 0.2), one(4.5, 0.5, 0.4)};
+  const Inference all = combine_inferences(single);
+  const double precision = 4 + 1 + 4;
+  EXPECT_NEAR(all.mean[1], (4 * 4 + 1 * 5 + 4 * 4.5) / precision, 1e-9);
+  EXPECT_NEAR(all.sd[1], 1 / std::sqrt(precision), 1e-9);
+  EXPECT_EQ(all.sd.size(), 2u);
+  EXPECT_EQ(all.n, 600);
+  EXPECT_EQ(all.combined, 3);
+  EXPECT_EQ(all.familiarity, 0.2);
+  EXPECT_TRUE(all.warnings.empty()) << all.warnings[0];
+  EXPECT_EQ(inference_to_json(all)["combined"], 3);
+}
+
+TEST(inference_test, trajectories_that_disagree_are_told_apart) {
+  const Model model;
+  const auto one = [&](double mean) {
+    return make_inference(model.context(), wiggle(),
+                          {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, 0.2, 0)}), 0.005});
+  };
+  const std::vector<Inference> single = {one(3), one(7)};
+  std::string text;
+  for (const std::string& w : combine_inferences(single).warnings) text += w + "\n";
+  EXPECT_HAS(text, "the trajectories disagree");
+  EXPECT_HAS(text, "bead.csv: this does not look like the training data");
+}
+
+TEST(inference_test, draws_have_a_head_and_the_log_density_of_the_truncated_posterior) {
+  const Model model;
+  const auto q = GaussianMixture::from_covariances({1}, {{0.95, 5}}, {covariance_2d(0.1, 0.5, 0.4)});
+  const Inference a = make_inference(model.context(), wiggle(), {q, 0.5});
+  const TestDirectory folder;
+  write_draws(folder / "draws.csv", a, 500, 9);
+  const std::string text = read_whole(folder / "draws.csv");
+  EXPECT_HAS(text, "# num_samples = 500\n");
+  EXPECT_HAS(text, "# seed = 9\n");
+  EXPECT_HAS(text, "\nlp__,rate,noise\n");
+  const CsvTable table = read_csv(folder / "draws.csv");
+  ASSERT_EQ(table.rows, 500u);
+  const TruncatedMixture truncated(q, a.box);
+  double mean = 0;
+  for (size_t i = 0; i < table.rows; ++i) {
+    const std::vector<double> theta = {table.at(i, 1), table.at(i, 2)};
+    ASSERT_TRUE(a.box.contains(theta));
+    ASSERT_NEAR(table.at(i, 0), truncated.log_density(theta), 1e-9);
+    mean += theta[1] / 500;
+  }
+  EXPECT_NEAR(mean, truncated.moments().mean[1], 0.11);  // five standard errors
+  write_draws(folder / "again.csv", a, 500, 9);
+  EXPECT_EQ(read_whole(folder / "again.csv"), text);
+}
+
+}  // namespace
+}  // namespace penn

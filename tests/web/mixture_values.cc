@@ -1,9 +1,10 @@
 // Prints test mixtures and the values that penn/density gives for them, as JSON: the page's own algebra (web/src/mixture.js) must give
 // the same numbers. 12 parameters, 10 components, in parameter units from 1e-2 to 1e2; condition numbers of the covariances up to 1e12.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iostream>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <vector>
 
 #include "penn/density/mixture_json.h"
@@ -12,6 +13,9 @@ namespace penn {
 namespace {
 
 using nlohmann::json;
+
+constexpr double kConditions[] = {1e2, 1e6, 1e12};  // of the covariances, apart from units
+constexpr std::uint64_t kSeed = 3;
 
 // Covariance of component j = D Q diag(lambda) Q^T D, with lambda falling from 1 to 1/condition and D the units; its factor without ever
 // forming it: rows sqrt(1/lambda_k) q_k^T D^-1, then QR.
@@ -87,15 +91,31 @@ json values_of(const GaussianMixture& q, DrawStream& draws) {
   return result;
 }
 
+// The question of the browser test: {"case", "fixed", "values", "pair", "points"} on standard input; the answer is the log density of the pair
+// given the fixed values, at every point.
+int answer() {
+  const json question = json::parse(std::cin);
+  const GaussianMixture q = random_mixture(10, 12, kConditions[question.at("case").get<std::size_t>()], kSeed);
+  const auto fixed = question.at("fixed").get<std::vector<std::size_t>>(), pair = question.at("pair").get<std::vector<std::size_t>>();
+  std::vector<std::size_t> places;  // of the pair among the parameters that stay free
+  for (const std::size_t k : pair)
+    places.push_back(k - static_cast<std::size_t>(std::count_if(fixed.begin(), fixed.end(), [k](std::size_t f) { return f < k; })));
+  const GaussianMixture law = (fixed.empty() ? q : q.conditional(fixed, question.at("values").get<std::vector<double>>())).marginal(places);
+  json values = json::array();
+  for (const json& point : question.at("points")) values.push_back(law.log_density(point.get<std::vector<double>>()));
+  std::printf("%s\n", values.dump().c_str());
+  return 0;
+}
+
 }  // namespace
 }  // namespace penn
 
-int main() {
+int main(int count, char**) {
+  if (count > 1) return penn::answer();
   nlohmann::json cases = nlohmann::json::array();
   penn::DrawStream draws(7);
-  const double conditions[] = {1e2, 1e6, 1e12};
-  for (const double condition : conditions) {
-    nlohmann::json entry = penn::values_of(penn::random_mixture(10, 12, condition, 3), draws);
+  for (const double condition : penn::kConditions) {
+    nlohmann::json entry = penn::values_of(penn::random_mixture(10, 12, condition, penn::kSeed), draws);
     entry["condition"] = condition;
     cases.push_back(entry);
   }

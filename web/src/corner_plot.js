@@ -18,8 +18,8 @@ export function cornerPanelAt(layout, size, px, py) {
   return column !== undefined && row !== undefined && row >= column ? [column, row] : null;
 }
 
-// options: box (axes show the prior box), cells (of a panel's grid), threshold (weight of a component to be drawn), chosen [a, b]
-export function drawCorner(pen, width, view, { box, cells, threshold, chosen }) {
+// options: box (axes show the prior box), cells (of a panel's grid), rest (cells of the outline of what nothing fixed shows, kept from before), threshold (weight of a component to be drawn), chosen [a, b]
+export function drawCorner(pen, width, view, { box, cells, rest, threshold, chosen }) {
   const { posterior } = view, size = posterior.size, layout = cornerLayout(size, width), conditioned = view.fixed.size > 0;
   for (let row = 0; row < size; ++row) {
     for (let column = 0; column <= row; ++column) {
@@ -27,11 +27,11 @@ export function drawCorner(pen, width, view, { box, cells, threshold, chosen }) 
       if (row === column) drawDiagonal(pen, place, view, row, box, layout, size);
       else {
         const f = frame(place, posterior.range(column, box), posterior.range(row, box));
-        drawAxes(pen, f, { grid: false, size: layout.font, xText: row === size - 1, yText: column === 0, xTicks: size > 6 ? 2 : 4, yTicks: size > 6 ? 2 : 4 });
-        drawPair(pen, f, view, column, row, { box, cells, threshold, conditioned, width: size > 8 ? 0.75 : 1, mark: size > 8 ? 2.6 : 3.5, labels: layout.side > 110, size: layout.font });
+        drawAxes(pen, f, { grid: false, size: layout.font, xText: row === size - 1, yText: column === 0, xTicks: size > 6 ? 3 : 4, yTicks: size > 6 ? 3 : 4 });
+        drawPair(pen, f, view, column, row, { box, cells, rest, threshold, conditioned, width: size > 8 ? 0.75 : 1, mark: size > 8 ? 2.6 : 3.5, labels: layout.side > 110, size: layout.font });
       }
       if (chosen && chosen[0] === column && chosen[1] === row)
-        pen.rect(place.left - 2, place.top - 2, place.width + 4, place.height + 4, { stroke: "estimate", width: 2 });
+        pen.rect(place.left - 2, place.top - 2, place.width + 4, place.height + 4, { stroke: "ink", width: 2 });
     }
   }
   for (let k = 0; k < size; ++k) {
@@ -47,7 +47,7 @@ function drawDiagonal(pen, place, view, k, box, layout, size) {
   const range = posterior.range(k, box), n = 100, xs = Array.from({ length: n + 1 }, (_, i) => range[0] + ((range[1] - range[0]) * i) / n);
   const whole = posterior.whole.law(k), law = view.law(k), densities = xs.map((x) => (law ?? whole).density(x));
   const f = frame(place, range, [0, 1.08 * Math.max(...densities)]);
-  drawAxes(pen, f, { grid: false, size: layout.font, xText: last, yText: false, xTicks: size > 6 ? 2 : 4, yTicks: 0 });
+  drawAxes(pen, f, { grid: false, size: layout.font, xText: last, yText: false, xTicks: size > 6 ? 3 : 4, yTicks: 0 });
   drawLine(pen, f, view, k, xs, densities);
 }
 
@@ -79,12 +79,12 @@ export function drawLine(pen, f, view, k, xs, densities) {
 }
 
 // One pair inside a frame.
-export function drawPair(pen, f, view, a, b, { box, cells, threshold, conditioned, width, mark, labels, size, panel }) {
+export function drawPair(pen, f, view, a, b, { box, cells, rest, threshold, conditioned, width, mark, labels, size }) {
   const { posterior } = view, truth = posterior.result.truth, free = view.position[a] >= 0 && view.position[b] >= 0;
   pen.clip(f.left, f.top, f.width, f.height, () => {
-    if (conditioned) drawOutline(pen, posterior.whole.panel(a, b, box, cells), f);
+    if (conditioned) drawOutline(pen, posterior.whole.panel(a, b, box, rest), f);
     if (free) {
-      drawRegions(pen, panel ?? view.panel(a, b, box, cells), f, width);
+      drawRegions(pen, view.panel(a, b, box, cells), f, width);
       drawEllipses(pen, view.ellipses(a, b, threshold), f, { width: 0.75 * width, labels, size });
     }
     for (const [k, vertical] of [[a, true], [b, false]]) {

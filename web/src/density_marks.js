@@ -67,6 +67,7 @@ export function drawKey(pen, x, y, { truth, conditioned, ellipses = true, size =
   rows.push([(yy) => drawEstimate(pen, x + 9, yy - 4), "estimate (mean)"]);
   if (truth) rows.push([(yy) => drawTruth(pen, x + 9, yy - 4), "truth"]);
   if (ellipses) rows.push([(yy) => pen.path((c) => c.arc(x + 9, yy - 4, 6, 0, 2 * Math.PI), { stroke: "ink", width: 0.75 }), "component, 1 sigma"]);
+  rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", width: 1.25 }), "prior (uniform in its box)"]);
   if (conditioned) {
     rows.push([(yy) => pen.line(x + 9, yy - 10, x + 9, yy + 2, { stroke: "fixed", width: 1.5 }), "value held fixed"]);
     rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", dash: [3, 2] }), "nothing held fixed (95 %)"]);

@@ -4,7 +4,7 @@ import { Evaluation, deviation, mean, share } from "./evaluation_data.js";
 import { drawCoverage, drawErrorMap, drawEstimates, drawLoss, drawQq, drawRankDifference, drawRanks, drawZScores } from "./evaluation_plots.js";
 import { Figure } from "./figure.js";
 import { drawHeatMap, heatMapHeight } from "./heat_map.js";
-import { count, percent, short } from "./numbers.js";
+import { count, fixedDecimals, percent, short } from "./numbers.js";
 
 export function showEvaluation(root, data) {
   const evaluation = new Evaluation(data), { labels, names, parameters } = evaluation, width = root.clientWidth || 1200;
@@ -17,26 +17,26 @@ export function showEvaluation(root, data) {
   const figures = [];
   // One small plot per parameter.
   const series = (heading, note, name, height, draw) => {
-    const list = parameters.map((p, k) => new Figure({ title: names[k], name: `${name}_${p.name}`, width: 280, height, draw: (pen, w, h) => draw(pen, w, h, evaluation, k) }).redraw());
+    const list = parameters.map((p, k) => new Figure({ title: `${heading}: ${names[k]}`, heading: labels[k], name: `${name}_${p.name}`, width: 236, height, draw: (pen, w, h) => draw(pen, w, h, evaluation, k) }).redraw());
     figures.push(...list);
     root.append(element("section", { "data-section": name }, element("h2", {}, heading), element("p", { class: "note" }, note), element("div", { class: "grid" }, list.map((f) => f.node))));
   };
   const complete = evaluation.truth && evaluation.estimate;
   if (complete && evaluation.sd) root.append(accuracyTable(evaluation));
   if (complete) {
-    series("Estimate against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles of the estimate at a true value. Dashed: estimate = truth.", "estimates", 270, drawEstimates);
+    series("Estimate against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles of the estimate at a true value. Dashed: estimate = truth.", "estimates", 240, drawEstimates);
     root.append(errorMap(evaluation, figures, width));
   }
   if (complete && evaluation.sd) {
-    series("z-scores", "(estimate − truth) / SD; the grey curve is N(0, 1), which calibrated posteriors of Gaussian shape follow.", "z", 210, drawZScores);
-    series("Q-Q plots", "Quantiles of the z-scores against those of N(0, 1). Band: 99 % at each point.", "qq", 270, drawQq);
+    series("z-scores", "(estimate − truth) / SD; the grey curve is N(0, 1), which calibrated posteriors of Gaussian shape follow.", "z", 190, drawZScores);
+    series("Q-Q plots", "Quantiles of the z-scores against those of N(0, 1). Band: 99 % at each point.", "qq", 240, drawQq);
   }
   if (evaluation.pit) {
-    series("Ranks of the truth", "Flat when the posterior is calibrated; heaped in the middle: too wide; at the ends: too narrow; tilted: biased. Band: 99 % for each bin.", "ranks", 210, drawRanks);
-    series("Ranks, cumulative", "Share of ranks below minus the share expected. Band: 95 % for the whole curve.", "rank_difference", 210, drawRankDifference);
+    series("Ranks of the truth", "Flat when the posterior is calibrated; heaped in the middle: too wide; at the ends: too narrow; tilted: biased. Band: 99 % for each bin.", "ranks", 190, drawRanks);
+    series("Ranks, cumulative", "Share of ranks below minus the share expected. Band: 95 % for the whole curve.", "rank_difference", 190, drawRankDifference);
   }
   const levels = evaluation.levels();
-  if (levels) series("Coverage", "Share of truths inside the central interval of a level. Above the diagonal: too wide; below: too narrow. Band: 99 % at each level.", "coverage", 250, (pen, w, h, e, k) => drawCoverage(pen, w, h, e, k, levels));
+  if (levels) series("Coverage", "Share of truths inside the central interval of a level. Above the diagonal: too wide; below: too narrow. Band: 99 % at each level.", "coverage", 236, (pen, w, h, e, k) => drawCoverage(pen, w, h, e, k, levels));
   const matrices = [["correlation_mean", "Correlation, mean over trajectories", true], ["correlation_sd", "Correlation, SD over trajectories", false]].filter(([key]) => data[key]);
   if (matrices.length) {
     const w = Math.min(width, Math.max(280, 46 * evaluation.size + 60), 580);
@@ -59,7 +59,7 @@ function accuracyTable(evaluation) {
     const within = evaluation.pit ? share(evaluation.pit[k], (u) => Math.abs(2 * u - 1) <= 0.9) : NaN;
     return { name: parameter.name, k, error: mean(error), errorSd: deviation(error), sd: mean(evaluation.sd[k]), relative: mean(error) / (high - low), zMean: mean(z), zSd: deviation(z), within };
   });
-  const signed = (x) => x.toFixed(2).replace("-", "−"), heads = ["mean |error|", "SD of |error|", "share of the box", "mean posterior SD", "mean z", "SD of z", "90 % interval holds"];
+  const signed = (x) => fixedDecimals(x, 2), heads = ["mean |error|", "SD of |error|", "share of the box", "mean posterior SD", "mean z", "SD of z", "90 % interval holds"];
   const csv = () => csvText([["parameter", "mae", "mae_sd", "mae_of_box", "posterior_sd", "z_mean", "z_sd", "coverage90"], ...rows.map((r) => [r.name, r.error, r.errorSd, r.relative, r.sd, r.zMean, r.zSd, r.within])]);
   const numbers = () => csvText([["trajectory", ...["truth", "estimate", "sd"].flatMap((what) => evaluation.parameters.map((p) => `${what}_${p.name}`))],
     ...Array.from({ length: evaluation.count }, (_, i) => [i + 1, ...["truth", "estimate", "sd"].flatMap((what) => evaluation[what].map((column) => column[i]))])]);
@@ -73,9 +73,31 @@ function accuracyTable(evaluation) {
       element("button", { type: "button", onclick: () => saveText(JSON.stringify(evaluation.data), "application/json", "evaluation.json") }, "Everything as JSON")));
 }
 
+// What to show first: the parameter whose error varies most with a true value, over that value and the next most telling one.
+function telling(evaluation) {
+  const bins = 8, size = evaluation.size;
+  let best = { unevenness: -1 };
+  for (let k = 0; k < size; ++k) {
+    const error = evaluation.error(k);
+    const unevenness = evaluation.truth.map((truth, a) => {
+      const [low, high] = evaluation.box(a), sums = new Float64Array(bins), counts = new Float64Array(bins);
+      for (let i = 0; i < truth.length; ++i) {
+        const b = Math.min(bins - 1, Math.max(0, Math.floor((bins * (truth[i] - low)) / (high - low))));
+        sums[b] += error[i];
+        ++counts[b];
+      }
+      const means = Array.from(sums, (s, b) => s / counts[b]).filter(Number.isFinite);
+      return deviation(means) / mean(means);
+    });
+    const order = unevenness.map((_, a) => a).sort((x, y) => unevenness[y] - unevenness[x]);
+    if (unevenness[order[0]] > best.unevenness) best = { k, a: order[0], b: order[1] ?? order[0], unevenness: unevenness[order[0]] };
+  }
+  return best;
+}
+
 // The error of one parameter over the true values of two, all three chosen by the reader.
 function errorMap(evaluation, figures, width) {
-  const state = { k: 0, a: 0, b: Math.min(1, evaluation.size - 1) };
+  const state = telling(evaluation);
   const figure = new Figure({ title: "Error map", name: "error_map", width: Math.min(width, 640), height: 470, draw: (pen, w, h) => drawErrorMap(pen, w, h, evaluation, state.k, state.a, state.b) });
   const choose = (key) => (value) => ((state[key] = value), figure.redraw());
   figures.push(figure.redraw());

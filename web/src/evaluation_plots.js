@@ -3,7 +3,7 @@ import { line } from "d3-shape";
 import { drawAxes, extent, frame } from "./axes.js";
 import { binomialBand, deviation, histogram, histogram2d, mean, normalQq, quantile, quantileLines, sorted } from "./evaluation_data.js";
 import { normalDensity } from "./normal.js";
-import { short } from "./numbers.js";
+import { fixedDecimals, short } from "./numbers.js";
 
 const SHADES = 8;
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -31,10 +31,10 @@ export function drawEstimates(pen, width, height, evaluation, k) {
   const { values } = histogram2d(evaluation.truth[k], evaluation.estimate[k], box, box, bins), largest = Math.max(...values);
   drawAxes(pen, f, { xLabel: truthLabel(evaluation, k), yLabel: "estimate", xTicks: 4, yTicks: 4 });
   drawCells(pen, f, values, bins, (v) => (v > 0 ? Math.max(1, Math.ceil(SHADES * 0.8 * Math.sqrt(v / largest))) : 0), "posterior");
-  pen.line(f.x(box[0]), f.y(box[0]), f.x(box[1]), f.y(box[1]), { stroke: "truth", width: 1.25, dash: [5, 3] });
   const { x, lines } = quantileLines(evaluation.truth[k], evaluation.estimate[k], box, QUANTILES);
   pen.clip(f.left, f.top, f.width, f.height, () =>
     lines.forEach((ys, i) => pen.path((c) => line((_, j) => f.x(x[j]), (y) => f.y(y)).context(c)(ys), { stroke: "ink", width: i === 2 ? 1.75 : i % 4 === 0 ? 0.7 : 1.1, round: true })));
+  pen.line(f.x(box[0]), f.y(box[0]), f.x(box[1]), f.y(box[1]), { stroke: "truth", width: 1.75, dash: [5, 3] });
 }
 
 const truthLabel = (evaluation, k) => [{ text: "true " }, ...evaluation.labels[k]];
@@ -65,7 +65,7 @@ export function drawZScores(pen, width, height, evaluation, k) {
   const w = f.width / bins;
   densities.forEach((d, i) => pen.rect(f.left + i * w, f.y(d), w, f.y(0) - f.y(d), { fill: "posterior", fillOpacity: 0.45 }));
   pen.path((c) => line((x) => f.x(x), (x) => f.y(normalDensity(x))).context(c)(Array.from({ length: 81 }, (_, i) => -4 + i / 10)), { stroke: "prior", width: 1.75 });
-  pen.text(f.left + 6, f.top + 11, `mean ${mean(z).toFixed(2).replace("-", "−")}`, { size: 10 });
+  pen.text(f.left + 6, f.top + 11, `mean ${fixedDecimals(mean(z), 2)}`, { size: 10 });
   pen.text(f.left + 6, f.top + 23, `SD ${deviation(z).toFixed(2)}`, { size: 10 });
 }
 

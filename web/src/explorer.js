@@ -8,10 +8,11 @@ import { drawLargePair, drawPairKey } from "./pair_plot.js";
 import { View } from "./posterior_view.js";
 import { SvgPen } from "./pen.js";
 
-const COARSE = { corner: 24, large: 64 }, FINE = { corner: 40, large: 128 };  // cells of a grid while a slider moves, and at rest
+const COARSE = { corner: 24, large: 64 };  // cells of a grid while a slider moves
+const FINE = { corner: 40, large: 128 };  // and at rest
 
 export class Explorer {
-  // onView(view, moving): called after every change, for the table
+  // onView(view): called after every change, for the table
   constructor(posterior, width, onView) {
     this.posterior = posterior;
     this.onView = onView;
@@ -21,16 +22,16 @@ export class Explorer {
     this.cells = FINE;
     this.pair = strongestPair(posterior);
     this.view = posterior.whole;
-    const size = posterior.size, cornerWidth = Math.min(width, size === 1 ? 420 : Math.max(420, 104 * size + 70)), large = Math.min(560, width);
-    const options = (cells) => ({ box: this.box, threshold: this.threshold, cells, chosen: this.pair });
+    const size = posterior.size, cornerWidth = Math.min(width, size === 1 ? 420 : Math.max(460, 150 * size + 70)), large = Math.min(560, width);
+    const options = (cells, rest) => ({ box: this.box, threshold: this.threshold, cells, rest, chosen: this.pair });
     this.corner = new Figure({
       title: "All parameters", name: "corner", canvas: true, width: cornerWidth, height: cornerLayout(size, cornerWidth).height,
-      draw: (pen, w, _, screen) => drawCorner(pen, w, this.view, { ...options(screen ? this.cells.corner : 64), chosen: screen ? this.pair : null }),
+      draw: (pen, w, _, screen) => drawCorner(pen, w, this.view, { ...options(screen ? this.cells.corner : 64, FINE.corner), chosen: screen ? this.pair : null }),
       note: "Click a panel, or focus the plot and use the arrow keys, to see it large.",
     });
     this.large = new Figure({
       title: "Chosen pair", name: "pair", canvas: true, width: large, height: Math.round(0.88 * large),
-      draw: (pen, w, h, screen) => drawLargePair(pen, w, h, this.view, this.pair, options(screen ? this.cells.large : 160)),
+      draw: (pen, w, h, screen) => drawLargePair(pen, w, h, this.view, this.pair, options(screen ? this.cells.large : 160, FINE.large)),
     });
     const heat = Math.min(width, Math.max(260, 46 * size + 60), 620);
     this.heat = new Figure({
@@ -137,7 +138,7 @@ export class Explorer {
     this.corner.redraw();
     if (!same || !this.heat.node.dataset.drawn) this.heat.redraw();
     this.updateControls();
-    this.onView(this.view, moving);
+    this.onView(this.view);
     this.lastRefresh = performance.now() - start;  // milliseconds; the test prints it
   }
 

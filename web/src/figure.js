@@ -1,19 +1,19 @@
 // A plot on the page: heading, drawing, and the buttons that save it as SVG or PNG. `draw(pen, width, height)` draws it, anywhere.
-import { element, saveBlob, saveText } from "./dom.js";
+import { element, labelNodes, saveBlob, saveText } from "./dom.js";
 import { LIGHT, screenPalette } from "./palette.js";
 import { CanvasPen, SvgPen } from "./pen.js";
 
 const figures = new Set();
 
 export class Figure {
-  // options: title, name (of files), width, height (CSS pixels at full size), draw, canvas (true for plots that follow a slider), note
+  // options: title, name (of files), width, height (CSS pixels at full size), draw, canvas (true for plots that follow a slider), note, heading (label parts, instead of the title)
   constructor(options) {
     Object.assign(this, options);
     this.plot = this.canvas ? element("canvas", { role: "img", "aria-label": this.title }) : element("div", { class: "plot" });
     if (this.canvas) this.plot.style.width = `${this.width}px`;
     else this.plot.style.maxWidth = `${this.width}px`;
     const save = (text, action) => element("button", { type: "button", class: "save", "aria-label": `${this.title} as ${text}`, onclick: action }, text);
-    this.head = element("figcaption", {}, element("span", { class: "name" }, this.title),
+    this.head = element("figcaption", {}, element("span", { class: "name" }, this.heading ? labelNodes(this.heading) : this.title),
       element("span", { class: "saves" }, save("SVG", () => this.saveSvg()), save("PNG", () => this.savePng())));
     this.node = element("figure", { "data-plot": this.name }, this.head, this.plot, this.note ? element("p", { class: "note" }, this.note) : null);
     figures.add(this);

@@ -11,13 +11,19 @@ export function short(x, digits = 3) {
   return minus(size >= 1e-3 && size < 1e5 ? String(Number(x.toPrecision(digits))) : x.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e"));
 }
 
+// A fixed number of decimals; no "−0.0".
+export function fixedDecimals(x, decimals) {
+  const text = x.toFixed(decimals);
+  return minus(Number(text) === 0 ? text.replace("-", "") : text);
+}
+
 // x with the decimals that `sd` supports: two significant digits of the uncertainty.
 export function withUncertainty(x, sd) {
   if (!Number.isFinite(x) || !(sd > 0)) return short(x);
   const size = Math.max(Math.abs(x), sd);
   if (size >= 1e5 || size < 1e-3) return short(x, 4);
   const decimals = Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(sd))));
-  return minus(x.toFixed(decimals));
+  return fixedDecimals(x, decimals);
 }
 
 // A probability; never "0 %" for something that is not, never "100 %" for something below.

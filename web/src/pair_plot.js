@@ -3,7 +3,7 @@ import { drawAxes, frame } from "./axes.js";
 import { drawLine, drawPair } from "./corner_plot.js";
 import { drawKey } from "./density_marks.js";
 
-export function drawLargePair(pen, width, height, view, [a, b], { box, cells, threshold }) {
+export function drawLargePair(pen, width, height, view, [a, b], { box, cells, rest, threshold }) {
   const { posterior } = view;
   if (a === b) return drawLargeLine(pen, width, height, view, a, box);
   const f = frame({ left: 64, top: 10, width: width - 76, height: height - 62, labelGap: 50 }, posterior.range(a, box), posterior.range(b, box));
@@ -12,7 +12,7 @@ export function drawLargePair(pen, width, height, view, [a, b], { box, cells, th
   pen.clip(f.left, f.top, f.width, f.height, () => {
     if (x1 > x0 && y1 > y0) pen.rect(f.x(x0), f.y(y1), f.x(x1) - f.x(x0), f.y(y0) - f.y(y1), { stroke: "prior", width: 1.25 });
   });
-  drawPair(pen, f, view, a, b, { box, cells, threshold, conditioned: view.fixed.size > 0, width: 1.25, mark: 5, labels: true, size: 12 });
+  drawPair(pen, f, view, a, b, { box, cells, rest, threshold, conditioned: view.fixed.size > 0, width: 1.25, mark: 5, labels: true, size: 12 });
 }
 
 function drawLargeLine(pen, width, height, view, k, box) {

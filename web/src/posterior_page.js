@@ -32,8 +32,8 @@ function showResult(body, result, width) {
 
   const table = new SummaryTable(posterior), conditions = element("p", { class: "conditions", "aria-live": "polite" });
   const fileName = (result.name ?? result.model ?? "posterior").replace(/[^\w.-]+/g, "_");
-  const explorer = new Explorer(posterior, width, (view, moving) => {
-    if (!moving || posterior.size <= 6) table.update(view);
+  const explorer = new Explorer(posterior, width, (view) => {
+    table.update(view);
     const held = [...view.fixed].map(([k, v]) => `${posterior.names[k]} = ${short(v, 4)}`);
     conditions.textContent = held.length ? `Given ${held.join(", ")}.` : "";
   });

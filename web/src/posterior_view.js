@@ -26,8 +26,9 @@ export class Posterior {
     if (!this.ranges[k]) {
       let from = this.laws[k].quantile(0.001), to = this.laws[k].quantile(0.999);
       if (Number.isFinite(truth)) (from = Math.min(from, truth)), (to = Math.max(to, truth));
-      const margin = 0.06 * (to - from);
-      this.ranges[k] = [from - margin, to + margin];
+      const margin = 0.06 * (to - from), edge = high > low ? 0.15 * (high - low) : Infinity;  // far outside the box there is nothing to see
+      this.ranges[k] = [Math.max(from - margin, (low ?? 0) - edge), Math.min(to + margin, (high ?? 0) + edge)];
+      if (!(this.ranges[k][1] > this.ranges[k][0])) this.ranges[k] = [from - margin, to + margin];
     }
     return this.ranges[k];
   }

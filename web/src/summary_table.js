@@ -1,6 +1,6 @@
 // The table of parameters: estimate, uncertainty, interval, contraction, truth; it follows the values held fixed. And the notices above it.
 import { csvText, element, labelNodes } from "./dom.js";
-import { percent, short, withUncertainty } from "./numbers.js";
+import { fixedDecimals, percent, short, withUncertainty } from "./numbers.js";
 
 const QUANTILES = [0.05, 0.5, 0.95];
 
@@ -42,7 +42,7 @@ export class SummaryTable {
       const texts = row.fixed
         ? [short(row.mean, 4), "held fixed", "", "", `${short(low)} to ${short(high)}`, ""]
         : [show(row.mean), short(row.sd, 2), show(row.quantiles[1]), `${show(row.quantiles[0])} to ${show(row.quantiles[2])}`, `${short(low)} to ${short(high)}`, percent(Math.max(row.contraction, 0))];
-      if (this.truth) texts.push(show(row.truth), Number.isFinite(row.z) ? row.z.toFixed(1).replace("-", "−") : "");
+      if (this.truth) texts.push(show(row.truth), Number.isFinite(row.z) ? fixedDecimals(row.z, 1) : "");
       texts.forEach((text, i) => (cells[i].textContent = text));
       cells[0].className = row.fixed ? "is-fixed" : "is-estimate";
       if (this.truth) cells[6].className = "is-truth";

@@ -72,10 +72,10 @@ const CFHN = [["a", -3, 3], ["b", 0, 3], ["c", 0.1, 3], ["g", -3, 3], ["alpha", 
 export function cfhnPosterior(n = 1500) {
   const random = generator(5), m = 12, weights = [], components = [], center = CFHN.map((p) => p.low + (p.high - p.low) * (0.3 + 0.4 * random.uniform()));
   for (let j = 0; j < 10; ++j) {
-    const mirror = (k) => (j % 2 ? k ^ 1 : k), width = CFHN.map((p) => (p.high - p.low) * (0.02 + 0.05 * random.uniform()));
+    const mirror = (k) => (j % 2 ? k ^ 1 : k), width = CFHN.map((p) => (p.high - p.low) * (0.03 + 0.05 * random.uniform()));
     const mean = CFHN.map((p, k) => center[mirror(k)] + 0.6 * width[k] * random.normal());
     const a = new Float64Array(m * m);
-    for (let r = 0; r < m; ++r) for (let c = 0; c < m; ++c) a[r * m + c] = ((r === c ? 1 : 0) + 0.35 * random.normal()) / width[c] * (j === 4 && r > 9 ? 1e6 : 1);
+    for (let r = 0; r < m; ++r) for (let c = 0; c < m; ++c) a[r * m + c] = ((r === c ? 1 : 0) + 0.2 * random.normal()) / width[c] * (j === 4 && r > 9 ? 1e6 : 1);
     const u = qrUpper(a, m, m), t = inverseUpper(u, m), s = new Float64Array(m * m);
     for (let r = 0; r < m; ++r) for (let c = 0; c < m; ++c) for (let k = 0; k < m; ++k) s[r * m + c] += t[r * m + k] * t[c * m + k];
     weights.push(0.05 + random.uniform());

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 export function pageText(data) {
   const script = readFileSync(new URL("../dist/penn.js", import.meta.url), "utf8").replaceAll("</script", "<\\/script");
   const json = (typeof data === "string" ? data : JSON.stringify(data)).replaceAll("<", "\\u003c");
-  return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>penn</title></head><body>\n` +
+  return `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; connect-src 'self'"><title>penn</title></head><body>\n` +
     `<div id="penn"></div>\n<script type="application/json" id="penn-data">${json}</script>\n<script>${script}</script>\n</body></html>\n`;
 }
 

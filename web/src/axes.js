@@ -39,7 +39,7 @@ const tickText = (scale, count) => {
 // options: xLabel, yLabel (parts or text), xTicks, yTicks (wanted numbers), size (font), grid (lines), xText, yText (false: no numbers)
 export function drawAxes(pen, f, { xLabel, yLabel, xTicks = 6, yTicks = 5, size = 11, grid = true, xText = true, yText = true } = {}) {
   const bottom = f.top + f.height, right = f.left + f.width;
-  const xs = f.x.ticks(xTicks), ys = f.y.ticks(yTicks), xFormat = tickText(f.x, xTicks), yFormat = tickText(f.y, yTicks);
+  const xs = grid || xText ? f.x.ticks(xTicks) : [], ys = grid || yText ? f.y.ticks(yTicks) : [];
   if (grid) {
     pen.path((c) => {
       for (const v of xs) c.moveTo(f.x(v), f.top), c.lineTo(f.x(v), bottom);
@@ -52,6 +52,7 @@ export function drawAxes(pen, f, { xLabel, yLabel, xTicks = 6, yTicks = 5, size 
     c.lineTo(right, bottom);
   }, { stroke: "soft", width: 0.75 });
   if (xText) {
+    const xFormat = tickText(f.x, xTicks);
     let end = -Infinity;
     for (const v of xs) {
       const text = xFormat(v), half = textWidth(text, size) / 2;
@@ -61,6 +62,7 @@ export function drawAxes(pen, f, { xLabel, yLabel, xTicks = 6, yTicks = 5, size 
     }
   }
   if (yText) {
+    const yFormat = tickText(f.y, yTicks);
     let end = Infinity;
     for (const v of ys) {
       const text = yFormat(v);

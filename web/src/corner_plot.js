@@ -45,7 +45,7 @@ export function drawCorner(pen, width, view, { box, cells, rest, threshold, chos
 function drawDiagonal(pen, place, view, k, box, layout, size) {
   const { posterior } = view, last = k === size - 1;
   const range = posterior.range(k, box), n = 100, xs = Array.from({ length: n + 1 }, (_, i) => range[0] + ((range[1] - range[0]) * i) / n);
-  const whole = posterior.whole.law(k), law = view.law(k), densities = xs.map((x) => (law ?? whole).density(x));
+  const densities = (view.law(k) ? view : posterior.whole).line(k, xs);
   const f = frame(place, range, [0, 1.08 * Math.max(...densities)]);
   drawAxes(pen, f, { grid: false, size: layout.font, xText: last, yText: false, xTicks: size > 6 ? 3 : 4, yTicks: 0 });
   drawLine(pen, f, view, k, xs, densities);
@@ -71,7 +71,7 @@ export function drawLine(pen, f, view, k, xs, densities) {
         c.lineTo(f.x(xs.at(-1)), bottom), c.lineTo(f.x(xs[0]), bottom), c.closePath();
       }, { fill: "posterior", fillOpacity: 0.3 });
       pen.path(curve(densities), { stroke: "posterior", width: 1.25, round: true });
-      if (view.fixed.size) pen.path(curve(xs.map((x) => posterior.whole.law(k).density(x))), { stroke: "prior", dash: [3, 2] });
+      if (view.fixed.size) pen.path(curve(posterior.whole.line(k, xs)), { stroke: "prior", dash: [3, 2] });
       pen.line(f.x(view.mean(k)), f.top, f.x(view.mean(k)), bottom, { stroke: "estimate", width: 1.25 });
     }
     if (Number.isFinite(truth)) pen.line(f.x(truth), f.top, f.x(truth), bottom, { stroke: "truth", width: 1.25, dash: [5, 3] });

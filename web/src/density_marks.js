@@ -22,15 +22,17 @@ export function drawOutline(pen, panel, f) {
   pen.path((c) => traceShape(c, panel.shapes[0], f, panel.cells), { stroke: "prior", width: 1, dash: [3, 2], round: true });
 }
 
+const ANGLES = Array.from({ length: 36 }, (_, k) => (2 * Math.PI * (k + 1)) / 36), COSINES = ANGLES.map(Math.cos), SINES = ANGLES.map(Math.sin);
+
 // theta = centre + cos t (ux, uy) + sin t (0, vy): the image of a circle under the lower Cholesky factor.
 export function drawEllipses(pen, ellipses, f, { width = 0.75, labels = false, size = 11 } = {}) {
+  const px = f.x(1) - f.x(0), py = f.y(1) - f.y(0);  // pixels per unit: the axes are linear, and calling the scales is slow
   pen.path((c) => {
-    for (const e of ellipses)
-      for (let k = 0; k <= 48; ++k) {
-        const t = (2 * Math.PI * k) / 48, x = f.x(e.x + Math.cos(t) * e.ux), y = f.y(e.y + Math.cos(t) * e.uy + Math.sin(t) * e.vy);
-        if (k === 0) c.moveTo(x, y);
-        else c.lineTo(x, y);
-      }
+    for (const e of ellipses) {
+      const x = f.x(e.x), y = f.y(e.y), ux = px * e.ux, uy = py * e.uy, vy = py * e.vy;
+      c.moveTo(x + ux, y + uy);
+      for (let k = 0; k < COSINES.length; ++k) c.lineTo(x + COSINES[k] * ux, y + COSINES[k] * uy + SINES[k] * vy);
+    }
   }, { stroke: "ink", width, opacity: 0.75 });
   if (!labels) return;
   const placed = [];

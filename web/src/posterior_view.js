@@ -49,6 +49,14 @@ export class View {
   law(k) {
     return this.position[k] < 0 ? null : (this.laws[k] ??= this.mixture.marginal1d(this.position[k]));
   }
+  // The density of one parameter at xs, kept for the grid asked for last.
+  line(k, xs) {
+    this.lines ??= [];
+    const kept = this.lines[k];
+    if (kept && kept.xs.length === xs.length && kept.xs[0] === xs[0] && kept.xs.at(-1) === xs.at(-1)) return kept.ys;
+    this.lines[k] = { xs, ys: xs.map((x) => this.law(k).density(x)) };
+    return this.lines[k].ys;
+  }
   mean(k) {
     this.means ??= this.mixture.mean();
     return this.position[k] < 0 ? this.fixed.get(k) : this.means[this.position[k]];

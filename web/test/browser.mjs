@@ -11,11 +11,11 @@ export const launch = () => chromium.launch({ executablePath: process.env.CHROMI
 
 // Opens `data` as a page; page.problems collects errors, page.requests every address asked for besides the page itself.
 export async function open(browser, name, data, options = {}) {
-  const file = join(folder, `${name}.html`), text = typeof data === "string" && data.startsWith("<!doctype") ? data : pageText(data);
+  const file = join(folder, `${name}.html`), text = pageText(data);
   writeFileSync(file, text);
   const page = await watch(await browser.newPage({ viewport: { width: 1280, height: 900 }, ...options }));
   await page.goto(pathToFileURL(file).href);
-  await page.waitForSelector("#penn[data-drawn]");
+  await page.waitForSelector("#penn[data-drawn], #penn .error");
   page.bytes = Buffer.byteLength(text);
   return page;
 }
@@ -29,10 +29,12 @@ export async function watch(page) {
   return page;
 }
 
-// Every plot of the page: its name, whether it was drawn, and how much ink it holds (marks of an SVG, share of coloured pixels of a canvas).
+// Every plot of the page: its name, whether it was drawn, and how much ink it holds (letters of the paths of an SVG, coloured
+// pixels of a canvas).
 export const plots = (page) => page.evaluate(() => Array.from(document.querySelectorAll("figure"), (figure) => {
   const canvas = figure.querySelector("canvas"), svg = figure.querySelector("svg");
-  let ink = svg ? svg.querySelectorAll("path, rect, circle").length : 0;
+  let ink = 0;
+  for (const mark of svg?.querySelectorAll("path, rect, circle") ?? []) ink += mark.getAttribute("d")?.length ?? 20;
   if (canvas) {
     const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
     for (let i = 3; i < pixels.length; i += 4) if (pixels[i] > 0) ++ink;

@@ -1,4 +1,4 @@
-// The page's algebra against penn/density (tests/web/mixture_values.cc) and against theory. Needs PENN_MIXTURE_VALUES, the program.
+// The page's algebra against penn/density (tests/web/mixture_values.cc) and against theory. Run by run.sh.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";
@@ -6,7 +6,7 @@ import { densityGrid, highestDensityLevels } from "../src/density_grid.js";
 import { Mixture } from "../src/mixture.js";
 import { NormalMixture, erfc, normalCdf, normalQuantile } from "../src/normal.js";
 
-const cases = JSON.parse(execFileSync(process.env.PENN_MIXTURE_VALUES, { maxBuffer: 1 << 28 }));
+const cases = JSON.parse(execFileSync(`${process.env.PENN_TEST_PROGRAMS}/mixture_values`, { maxBuffer: 1 << 28 }));
 const near = (actual, expected, tolerance, what) =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${what}: ${actual}, expected ${expected}`);
 

@@ -13,18 +13,30 @@ export function columnsOf(table, m) {
     const view = new DataView(bytes.buffer);
     return Array.from({ length: m }, (_, k) => Float32Array.from({ length: n }, (_, i) => view.getFloat32(4 * (i * m + k), true)));
   }
+  if (typeof table[0] === "number") return Array.from({ length: m }, (_, k) => Float32Array.from({ length: table.length / m }, (_, i) => table[i * m + k]));
   return Array.from({ length: m }, (_, k) => Float32Array.from(table, (row) => row[k]));
+}
+
+// The object of `penn evaluate --json` has the same numbers in other places; both are welcome.
+function arranged(data) {
+  const kept = data.trajectories ?? {}, pairs = data.correlations;
+  const matrix = (key, diagonal) => pairs && data.parameters.map((p, a) => data.parameters.map((q, b) => {
+    const found = pairs.find((c) => (c.first === p.name && c.second === q.name) || (c.first === q.name && c.second === p.name));
+    return a === b ? diagonal : found?.[key] ?? found?.correlation?.[key] ?? NaN;
+  }));
+  return { ...data, truth: data.truth ?? kept.truth, estimate: data.estimate ?? kept.mean, sd: data.sd ?? kept.sd, pit: data.pit ?? kept.pit, n: data.n ?? data.count, version: data.version ?? data.penn,
+    correlation_mean: data.correlation_mean ?? matrix("mean", 1), correlation_sd: data.correlation_sd ?? matrix("sd", 0) };
 }
 
 export class Evaluation {
   constructor(data) {
-    this.data = data;
+    data = this.data = arranged(data);
     this.parameters = data.parameters.map((p) => (typeof p === "string" ? { name: p } : p));
     this.size = this.parameters.length;
     this.labels = this.parameters.map(parameterParts);
     this.names = this.labels.map(plainLabel);
     for (const name of ["truth", "estimate", "sd", "pit"]) this[name] = columnsOf(data[name], this.size);
-    this.count = this.truth?.[0].length ?? 0;
+    this.count = this.truth?.[0].length ?? data.n ?? 0;
   }
   box(k) {
     const { low, high } = this.parameters[k];
@@ -38,16 +50,23 @@ export class Evaluation {
   error(k) {
     return this.truth[k].map((t, i) => Math.abs(this.estimate[k][i] - t));
   }
+  // How often the truth's rank fell into each bin: from the ranks, else as counted by the program; null where there is neither.
+  rankCounts(k, bins = 20) {
+    return this.pit ? histogram(this.pit[k], 0, 1, bins) : this.parameters[k].ranks ?? null;
+  }
   // Share of truths inside central intervals, one number per level: from the file, else from the PIT.
   coverage(k, levels) {
     const given = this.data.coverage;
     const table = given?.empirical ?? given?.values ?? given?.parameters ?? given;
     const row = Array.isArray(table) ? table[k] : table?.[this.parameters[k].name];
+    const own = this.parameters[k].coverage;  // [{level, share}]
+    if (!given && Array.isArray(own)) return own.map((c) => c.share);
     if (given?.levels && Array.isArray(row) && row.length === given.levels.length) return row;
     return this.pit ? levels.map((level) => share(this.pit[k], (u) => Math.abs(2 * u - 1) <= level)) : null;
   }
   levels() {
-    const given = this.data.coverage;
+    const given = this.data.coverage, own = this.parameters[0].coverage;
+    if (!given && Array.isArray(own)) return own.map((c) => c.level);
     return given?.levels && this.coverage(0, given.levels) ? given.levels : this.pit ? Array.from({ length: 19 }, (_, i) => 0.05 * (i + 1)) : null;
   }
 }

@@ -8,7 +8,8 @@ import { count, fixedDecimals, percent, short } from "./numbers.js";
 
 export function showEvaluation(root, data) {
   const evaluation = new Evaluation(data), { labels, names, parameters } = evaluation, width = root.clientWidth || 1200;
-  const facts = [`${count(evaluation.count || data.n || 0)} trajectories`];
+  data = evaluation.data;
+  const facts = [`${count(evaluation.count)} trajectories`];
   if (data.nll) facts.push(`NLL ${short(data.nll.mean, 4)} (SD ${short(data.nll.sd, 3)})`);
   if (data.version) facts.push(`penn ${data.version}`);
   root.append(element("header", {}, element("h1", {}, data.title ?? `Evaluation: ${data.model ?? "model"}`)), element("p", { class: "facts-line" }, facts.join(" · ")));
@@ -31,10 +32,10 @@ export function showEvaluation(root, data) {
     series("z-scores", "(estimate − truth) / SD; the grey curve is N(0, 1), which calibrated posteriors of Gaussian shape follow.", "z", 190, drawZScores);
     series("Q-Q plots", "Quantiles of the z-scores against those of N(0, 1). Band: 99 % at each point.", "qq", 240, drawQq);
   }
-  if (evaluation.pit) {
+  if (evaluation.rankCounts(0))
     series("Ranks of the truth", "Flat when the posterior is calibrated; heaped in the middle: too wide; at the ends: too narrow; tilted: biased. Band: 99 % for each bin.", "ranks", 190, drawRanks);
+  if (evaluation.pit)
     series("Ranks, cumulative", "Share of ranks below minus the share expected. Band: 95 % for the whole curve.", "rank_difference", 190, drawRankDifference);
-  }
   const levels = evaluation.levels();
   if (levels) series("Coverage", "Share of truths inside the central interval of a level. Above the diagonal: too wide; below: too narrow. Band: 99 % at each level.", "coverage", 236, (pen, w, h, e, k) => drawCoverage(pen, w, h, e, k, levels));
   const matrices = [["correlation_mean", "Correlation, mean over trajectories", true], ["correlation_sd", "Correlation, SD over trajectories", false]].filter(([key]) => data[key]);

@@ -86,12 +86,12 @@ export function drawQq(pen, width, height, evaluation, k) {
 
 // Ranks of the truth in its posterior (PIT): flat when calibrated. Band: 99 % of flat histograms stay inside, bin by bin.
 export function drawRanks(pen, width, height, evaluation, k) {
-  const pit = evaluation.pit[k], bins = 20, counts = histogram(pit, 0, 1, bins), [low, high] = binomialBand(pit.length, 1 / bins);
-  const top = Math.max(high, ...counts.map((c) => c / pit.length)) * bins * 1.12;
+  const counts = evaluation.rankCounts(k), bins = counts.length, n = counts.reduce((a, b) => a + b, 0), [low, high] = binomialBand(n, 1 / bins);
+  const top = Math.max(high, ...counts.map((c) => c / n)) * bins * 1.12;
   const f = frame({ ...square(width, height), left: 40, width: width - 48 }, [0, 1], [0, top]);
   drawAxes(pen, f, { xLabel: [...evaluation.labels[k], { text: ": rank of the truth" }], xTicks: 4, yTicks: 4 });
   const w = f.width / bins;
-  counts.forEach((c, i) => pen.rect(f.left + i * w + 0.5, f.y((c * bins) / pit.length), w - 1, f.y(0) - f.y((c * bins) / pit.length), { fill: "posterior", fillOpacity: 0.45 }));
+  counts.forEach((c, i) => pen.rect(f.left + i * w + 0.5, f.y((c * bins) / n), w - 1, f.y(0) - f.y((c * bins) / n), { fill: "posterior", fillOpacity: 0.45 }));
   pen.rect(f.left, f.y(high * bins), f.width, f.y(low * bins) - f.y(high * bins), { fill: "prior", fillOpacity: 0.35 });
   pen.line(f.left, f.y(1), f.left + f.width, f.y(1), { stroke: "prior", dash: [4, 3] });
 }
@@ -111,7 +111,7 @@ export function drawRankDifference(pen, width, height, evaluation, k) {
 
 // Above the diagonal: intervals too wide; below: too narrow.
 export function drawCoverage(pen, width, height, evaluation, k, levels) {
-  const covered = evaluation.coverage(k, levels), n = evaluation.count || evaluation.data.n || 1000, f = frame({ ...square(width, height), left: 44, width: width - 54 }, [0, 1], [0, 1]);
+  const covered = evaluation.coverage(k, levels), n = evaluation.count || 1000, f = frame({ ...square(width, height), left: 44, width: width - 54 }, [0, 1], [0, 1]);
   drawAxes(pen, f, { xLabel: [...evaluation.labels[k], { text: ": level" }], xTicks: 4, yTicks: 4 });
   const grid = Array.from({ length: 51 }, (_, i) => i / 50);
   pen.path((c) => {

@@ -5,7 +5,7 @@ const minus = (text) => text.replace(/^-/, "−").replace(/e-/, "e−");
 
 // Three significant digits, plain notation between 1e-3 and 1e5.
 export function short(x, digits = 3) {
-  if (!Number.isFinite(x)) return Number.isNaN(x) ? "–" : x > 0 ? "∞" : "−∞";
+  if (!Number.isFinite(x)) return typeof x !== "number" || Number.isNaN(x) ? "–" : x > 0 ? "∞" : "−∞";
   if (x === 0) return "0";
   const size = Math.abs(x);
   return minus(size >= 1e-3 && size < 1e5 ? String(Number(x.toPrecision(digits))) : x.toExponential(digits - 1).replace(/\.?0+e/, "e").replace("e+", "e"));

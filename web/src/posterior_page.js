@@ -47,20 +47,20 @@ function showResult(body, result, width) {
   }
   body.append(element("h2", {}, "Explore"), explorer.node);
   explorer.refresh(false);
-  if (result.predictive?.t?.length) body.append(predictiveSection(result, Math.min(width, 1180)));
+  if (result.predictive) body.append(predictiveSection(result, Math.min(width, 1180)));
   return { posterior, explorer, table, result };
 }
 
 function predictiveSection(result, width) {
   const { predictive, trajectory } = result;
-  const figure = new Figure({
+  const figure = predictive.t?.length && new Figure({
     title: "Posterior predictive", name: "predictive", width, height: fanHeight(predictive), draw: (pen, w) => drawFan(pen, w, predictive, trajectory),
     note: "Bands: 5 to 95 % and 25 to 75 % of trajectories simulated from the posterior; line: their median; grey: the observation.",
   }).redraw();
-  const checks = (predictive.checks ?? []).map((check) => {
+  const checks = (predictive.checks ?? predictive.statistics ?? []).map((check) => {
     const share = check.percentile > 1 ? check.percentile / 100 : check.percentile, odd = share < 0.025 || share > 0.975;
     return element("tr", { class: odd ? "odd" : "" }, element("th", { scope: "row" }, check.name), element("td", {}, short(check.observed, 4)), element("td", {}, percent(share)), element("td", {}, odd ? "unlike the simulations" : "as simulated"));
   });
-  return element("section", {}, element("h2", {}, "Does the posterior explain the observation?"), figure.node,
+  return element("section", {}, element("h2", {}, "Does the posterior explain the observation?"), figure ? figure.node : null,
     checks.length ? element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["statistic", "observed", "simulations below", ""].map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, checks))) : null);
 }

@@ -38,15 +38,15 @@ export class SummaryTable {
   }
   update(view) {
     summaryRows(view).forEach((row, k) => {
-      const { low, high } = view.posterior.parameters[k], cells = this.cells[k], show = (x) => withUncertainty(x, row.sd);
+      const { low, high } = view.posterior.parameters[k], cells = this.cells[k], prior = high > low ? `${short(low)} to ${short(high)}` : "–", show = (x) => withUncertainty(x, row.sd);
       const texts = row.fixed
-        ? [short(row.mean, 4), "held fixed", "", "", `${short(low)} to ${short(high)}`, ""]
-        : [show(row.mean), short(row.sd, 2), show(row.quantiles[1]), `${show(row.quantiles[0])} to ${show(row.quantiles[2])}`, `${short(low)} to ${short(high)}`, percent(Math.max(row.contraction, 0))];
+        ? [short(row.mean, 4), "held fixed", "", "", prior, ""]
+        : [show(row.mean), short(row.sd, 2), show(row.quantiles[1]), `${show(row.quantiles[0])} to ${show(row.quantiles[2])}`, prior, percent(Math.max(row.contraction, 0))];
       if (this.truth) texts.push(show(row.truth), Number.isFinite(row.z) ? fixedDecimals(row.z, 1) : "");
       texts.forEach((text, i) => (cells[i].textContent = text));
       cells[0].className = row.fixed ? "is-fixed" : "is-estimate";
       if (this.truth) cells[6].className = "is-truth";
-      cells[5].style.setProperty("--share", row.fixed ? 0 : Math.min(1, Math.max(0, row.contraction)));
+      cells[5].style.setProperty("--share", row.fixed ? 0 : Math.min(1, Math.max(0, row.contraction || 0)));
       cells[5].classList.add("bar");
     });
   }

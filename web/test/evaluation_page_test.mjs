@@ -42,6 +42,23 @@ test("the_table_names_the_narrow_parameter", async () => {
   await page.close();
 });
 
+// penn evaluate --json: flat lists, ranks and coverage per parameter, correlations as pairs, no ranks of single trajectories.
+test("the_object_of_penn_evaluate_is_drawn_as_well", async () => {
+  const plain = evaluation(400, false), flat = (table) => table.flat();
+  const object = {
+    kind: "evaluation", penn: "0.1.0", model: "oup", count: 400, nll: { mean: -6.4, sd: 2, error: 0.1 }, failed: false, verdict: ["Calibrated."],
+    parameters: plain.parameters.map((p) => ({ name: p.name, ranks: new Array(20).fill(20), coverage: [0.5, 0.8, 0.9, 0.95].map((level) => ({ level, share: level })) })),
+    correlations: plain.parameters.flatMap((p, a) => plain.parameters.slice(a + 1).map((q) => ({ first: p.name, second: q.name, mean: 0.3, sd: 0.1 }))),
+    trajectories: { truth: flat(plain.truth), mean: flat(plain.estimate), sd: flat(plain.sd) },
+  };
+  const page = await open(browser, "program", object), all = await plots(page);
+  assert.deepEqual([...new Set(all.map((plot) => plot.name.replace(/_(lg_tau|D_fgn|H|D_levy|alpha)$/, "")))], ["estimates", "error_map", "z", "qq", "ranks", "coverage", "correlation_mean", "correlation_sd"]);
+  for (const plot of all) assert.ok(plot.drawn && !plot.broken && plot.ink > 450, JSON.stringify(plot));
+  assert.match(await page.textContent(".facts-line"), /^400 trajectories · NLL −6\.4 \(SD 2\) · penn 0\.1\.0$/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 test("plain_lists_and_base64_are_the_same_numbers", () => {
   const packed = evaluation(50, true), plain = evaluation(50, false), m = 5;
   for (const name of ["truth", "sd"]) columnsOf(packed[name], m).forEach((column, k) => column.forEach((x, i) => assert.ok(Math.abs(x - plain[name][i][k]) < 1e-3 * Math.abs(x) + 1e-6)));

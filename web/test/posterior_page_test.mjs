@@ -119,6 +119,18 @@ test("keys_choose_pairs_and_free_gives_the_whole_posterior_back", async () => {
   await page.close();
 });
 
+// penn infer --json gives names without boxes, and statistics instead of a fan.
+test("a_posterior_without_boxes_trajectory_or_fan_is_still_a_page", async () => {
+  const data = oupPosterior(), result = data.results[0];
+  data.results = [{ ...result, parameters: result.parameters.map((p) => p.name), trajectory: undefined, truth: undefined, predictive: { simulated: 100, statistics: [{ name: "spread", observed: 1.5, percentile: 0.999 }] } }];
+  const page = await open(browser, "spare", data);
+  assert.deepEqual((await plots(page)).map((plot) => plot.name), ["pair", "corner", "correlation"]);
+  assert.match(await page.textContent("tr.odd"), /spread/);
+  assert.doesNotMatch(await page.textContent("#penn"), /NaN|undefined|∞/);
+  quiet(page);
+  await page.close();
+});
+
 test("the_selector_shows_the_other_trajectory_with_its_warning", async () => {
   const page = await open(browser, "selector", oupPosterior());
   assert.equal(await page.locator(".warnings").count(), 0);

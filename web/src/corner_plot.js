@@ -39,7 +39,7 @@ export function drawCorner(pen, width, view, { box, cells, rest, threshold, chos
     pen.text(layout.x(k) + layout.side / 2, layout.height - 6, label, { anchor: "middle", size: fit, color: "ink" });
     if (k > 0) pen.text(13, layout.y(k) + layout.side / 2, label, { anchor: "middle", size: fit, color: "ink", rotate: -90 });
   }
-  if (size > 2) drawKey(pen, layout.x(Math.max(2, Math.ceil(size / 2))) + 4, layout.top + 14, { truth: posterior.result.truth, conditioned, size: 12 });
+  if (size > 2 && width > 520) drawKey(pen, layout.x(Math.max(2, Math.ceil(size / 2))) + 4, layout.top + 14, { truth: posterior.result.truth, conditioned, size: 12 });
 }
 
 function drawDiagonal(pen, place, view, k, box, layout, size) {

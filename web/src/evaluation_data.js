@@ -111,8 +111,8 @@ export function histogram(values, low, high, bins) {
 export function histogram2d(xs, ys, [x0, x1], [y0, y1], bins, weights) {
   const counts = new Float64Array(bins * bins), sums = new Float64Array(bins * bins);
   for (let i = 0; i < xs.length; ++i) {
+    if (!(xs[i] >= x0 && xs[i] <= x1 && ys[i] >= y0 && ys[i] <= y1)) continue;  // also drops NaN
     const c = Math.min(bins - 1, Math.floor((bins * (xs[i] - x0)) / (x1 - x0))), r = Math.min(bins - 1, Math.floor((bins * (ys[i] - y0)) / (y1 - y0)));
-    if (!(c >= 0 && r >= 0)) continue;
     ++counts[r * bins + c];
     if (weights) sums[r * bins + c] += weights[i];
   }

@@ -10,8 +10,7 @@ export class Figure {
   constructor(options) {
     Object.assign(this, options);
     this.plot = this.canvas ? element("canvas", { role: "img", "aria-label": this.title }) : element("div", { class: "plot" });
-    if (this.canvas) this.plot.style.width = `${this.width}px`;
-    else this.plot.style.maxWidth = `${this.width}px`;
+    this.plot.style.width = `${this.width}px`;
     const save = (text, action) => element("button", { type: "button", class: "save", "aria-label": `${this.title} as ${text}`, onclick: action }, text);
     this.head = element("figcaption", {}, element("span", { class: "name" }, this.heading ? labelNodes(this.heading) : this.title),
       element("span", { class: "saves" }, save("SVG", () => this.saveSvg()), save("PNG", () => this.savePng())));

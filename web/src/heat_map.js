@@ -13,7 +13,7 @@ export function drawHeatMap(pen, width, labels, matrix, { limit = 1, decimals = 
       pen.rect(x + 0.5, y + 0.5, side - 1, side - 1, { fill: off ? "grid" : diverging ? (v < 0 ? "negative" : "positive") : "posterior", fillOpacity: off ? 0.4 : r === c && diverging ? 0.12 : 0.85 * strength });
       if (off || (r === c && diverging)) continue;
       const text = Math.abs(v) < 0.5 * 10 ** -decimals ? "0" : v.toFixed(decimals).replace("0.", ".").replace("-", "−");
-      if (side > 24) pen.text(x + side / 2, y + side / 2 + 0.35 * font, text, { anchor: "middle", size: font, color: strength > 0.55 ? "paper" : "ink" });
+      if (side > 24) pen.text(x + side / 2, y + side / 2 + 0.35 * font, text, { anchor: "middle", size: font, color: strength > 0.72 ? "paper" : "ink" });
     }
     pen.text(left - 6, top + (r + 0.5) * side + 0.35 * labelSize, labels[r], { anchor: "end", size: labelSize, color: "ink" });
     pen.text(left + (r + 0.5) * side, top + size * side + labelSize + 3, labels[r], { anchor: "middle", size: Math.min(labelSize, (labelSize * side) / Math.max(1, textWidth(labels[r], labelSize))), color: "ink" });

@@ -43,6 +43,7 @@ export function showLive(root, data) {
       answer.dataset.answer = String(Number(answer.dataset.answer === "none" ? 0 : answer.dataset.answer) + 1);
     } catch (error) {
       message.replaceChildren(element("p", { class: "error", role: "alert" }, error.message));
+      answer.replaceChildren();  // what stood there belongs to other data
     }
     answer.classList.remove("busy");
     busy = false;

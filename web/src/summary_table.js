@@ -41,7 +41,7 @@ export class SummaryTable {
       const { low, high } = view.posterior.parameters[k], cells = this.cells[k], prior = high > low ? `${short(low)} to ${short(high)}` : "–", show = (x) => withUncertainty(x, row.sd);
       const texts = row.fixed
         ? [short(row.mean, 4), "held fixed", "", "", prior, ""]
-        : [show(row.mean), short(row.sd, 2), show(row.quantiles[1]), `${show(row.quantiles[0])} to ${show(row.quantiles[2])}`, prior, percent(Math.max(row.contraction, 0))];
+        : [show(row.mean), show(row.sd), show(row.quantiles[1]), `${show(row.quantiles[0])} to ${show(row.quantiles[2])}`, prior, percent(Math.max(row.contraction, 0))];
       if (this.truth) texts.push(show(row.truth), Number.isFinite(row.z) ? fixedDecimals(row.z, 1) : "");
       texts.forEach((text, i) => (cells[i].textContent = text));
       cells[0].className = row.fixed ? "is-fixed" : "is-estimate";

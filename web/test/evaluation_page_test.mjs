@@ -77,7 +77,7 @@ test("bands_quantiles_and_maps_are_the_known_ones", () => {
   assert.equal(quantile([3, 1, 2, 5, 4], 0.25), 2);
   const [low, high] = binomialBand(10000, 0.5, 0.05);
   assert.ok(Math.abs(high - 0.5098) < 1e-4 && Math.abs(low - 0.4902) < 1e-4);
-  const map = histogram2d([0.1, 0.1, 0.9], [0.1, 0.1, 0.9], [0, 1], [0, 1], 2, [1, 3, 5]);
+  const map = histogram2d([0.1, 0.1, 1, 1.1], [0.1, 0.1, 0.9, 0.9], [0, 1], [0, 1], 2, [1, 3, 5, 9]);
   assert.deepEqual([...map.values], [2, NaN, NaN, 5]);
   const random = generator(2), z = Float64Array.from({ length: 20000 }, random.normal);
   const outside = normalQq(z).filter((p) => p.z < p.low || p.z > p.high).length / normalQq(z).length;

@@ -41,6 +41,7 @@ test("a_csv_gives_a_posterior_a_bad_one_the_librarys_own_message", async () => {
   await input.setInputFiles({ name: "bad.csv", mimeType: "text/csv", buffer: Buffer.from("0.1\n0.2\nx\n") });
   await page.waitForSelector(".error");
   assert.equal(await page.textContent(".error"), "data.csv:3:1: 'x' is not a number\nhint: one row per sample");
+  assert.equal(await page.locator("figure").count(), 0, "the posterior of other data is gone");
   await page.close();
 });
 

@@ -18,6 +18,13 @@ for (const [name, data] of [["posterior", oupPosterior()], ["posterior_12", cfhn
     if (scheme === "print") await page.emulateMedia({ media: "print" });
     await page.waitForTimeout(400);
     await page.screenshot({ path: `${folder}/${name}_${scheme}.png`, fullPage: true });
+    if (scheme === "light" && name !== "posterior_12") {  // the pictures of docs/
+      const box = await page.evaluate((parts) => {
+        const boxes = parts.map((part) => document.querySelector(part).getBoundingClientRect());
+        return { x: 0, y: boxes[0].top + scrollY, width: innerWidth, height: boxes[1].bottom - boxes[0].top };
+      }, name === "posterior" ? [".explorer", ".explorer"] : ['[data-section="estimates"]', '[data-section="z"]']);
+      await page.screenshot({ path: `${folder}/docs_${name}.png`, fullPage: true, clip: box });
+    }
     console.log(name, scheme, "drawn after", await page.getAttribute("#penn", "data-drawn"), "ms");
     await page.close();
   }

@@ -36,8 +36,9 @@ const tickText = (scale, count) => {
   };
 };
 
-// options: xLabel, yLabel (parts or text), xTicks, yTicks (wanted numbers), size (font), grid (lines), xText, yText (false: no numbers)
-export function drawAxes(pen, f, { xLabel, yLabel, xTicks = 6, yTicks = 5, size = 11, grid = true, xText = true, yText = true } = {}) {
+// options: xLabel, yLabel (parts or text), xTicks, yTicks (wanted numbers), size (font), grid (lines), xText, yText (false: no numbers), inside (no number
+// reaches beyond the frame, where another panel begins)
+export function drawAxes(pen, f, { xLabel, yLabel, xTicks = 6, yTicks = 5, size = 11, grid = true, xText = true, yText = true, inside = false } = {}) {
   const bottom = f.top + f.height, right = f.left + f.width;
   const xs = grid || xText ? f.x.ticks(xTicks) : [], ys = grid || yText ? f.y.ticks(yTicks) : [];
   if (grid) {
@@ -56,7 +57,7 @@ export function drawAxes(pen, f, { xLabel, yLabel, xTicks = 6, yTicks = 5, size 
     let end = -Infinity;
     for (const v of xs) {
       const text = xFormat(v), half = textWidth(text, size) / 2;
-      if (!text || f.x(v) - half < end + 4) continue;
+      if (!text || f.x(v) - half < end + 4 || (inside && (f.x(v) - half < f.left - 3 || f.x(v) + half > right + 3))) continue;
       pen.text(f.x(v), bottom + size + 3, text, { anchor: "middle", size });
       end = f.x(v) + half;
     }
@@ -66,7 +67,7 @@ export function drawAxes(pen, f, { xLabel, yLabel, xTicks = 6, yTicks = 5, size 
     let end = Infinity;
     for (const v of ys) {
       const text = yFormat(v);
-      if (!text || f.y(v) + size / 2 > end) continue;
+      if (!text || f.y(v) + size / 2 > end || (inside && (f.y(v) + size / 2 > bottom + 3 || f.y(v) - size / 2 < f.top - 3))) continue;
       pen.text(f.left - 5, f.y(v) + 0.35 * size, text, { anchor: "end", size });
       end = f.y(v) - size / 2 - 1;
     }

@@ -27,7 +27,7 @@ export function drawCorner(pen, width, view, { box, cells, rest, threshold, chos
       if (row === column) drawDiagonal(pen, place, view, row, box, layout, size);
       else {
         const f = frame(place, posterior.range(column, box), posterior.range(row, box));
-        drawAxes(pen, f, { grid: false, size: layout.font, xText: row === size - 1, yText: column === 0, xTicks: size > 6 ? 3 : 4, yTicks: size > 6 ? 3 : 4 });
+        drawAxes(pen, f, { grid: false, inside: true, size: layout.font, xText: row === size - 1, yText: column === 0, xTicks: size > 6 ? 3 : 4, yTicks: size > 6 ? 3 : 4 });
         drawPair(pen, f, view, column, row, { box, cells, rest, threshold, conditioned, width: size > 8 ? 0.75 : 1, mark: size > 8 ? 2.6 : 3.5, labels: layout.side > 110, size: layout.font });
       }
       if (chosen && chosen[0] === column && chosen[1] === row)
@@ -47,7 +47,7 @@ function drawDiagonal(pen, place, view, k, box, layout, size) {
   const range = posterior.range(k, box), n = 100, xs = Array.from({ length: n + 1 }, (_, i) => range[0] + ((range[1] - range[0]) * i) / n);
   const densities = (view.law(k) ? view : posterior.whole).line(k, xs);
   const f = frame(place, range, [0, 1.08 * Math.max(...densities)]);
-  drawAxes(pen, f, { grid: false, size: layout.font, xText: last, yText: false, xTicks: size > 6 ? 3 : 4, yTicks: 0 });
+  drawAxes(pen, f, { grid: false, inside: true, size: layout.font, xText: last, yText: false, xTicks: size > 6 ? 3 : 4, yTicks: 0 });
   drawLine(pen, f, view, k, xs, densities);
 }
 

@@ -1,15 +1,16 @@
 // The density of two parameters on a grid, and the levels of its highest-density regions.
 
 // Density of (theta_a, theta_b) at the centres of nx x ny cells over [x0, x1] x [y0, y1]; values (ny * nx), row 0 at y0.
-// A ridge narrower than a cell would fall between the centres, so each component is widened by a kernel of half a cell (variance h^2 / 4):
-// nothing for components wider than a few cells, and a thin line one cell wide for the others. `exact` leaves that out.
+// A ridge narrower than a cell would fall between the centres and be drawn as beads; so a component whose smallest standard deviation, in
+// any direction, is below one cell is widened to one cell. All others are exact. `exact` leaves the widening out.
 export function densityGrid(mixture, a, b, [x0, x1], [y0, y1], nx, ny, exact = false) {
   const m = mixture.dimension, values = new Float64Array(nx * ny), hx = (x1 - x0) / nx, hy = (y1 - y0) / ny;
   for (let j = 0; j < mixture.components; ++j) {
     const w = mixture.weights[j];
     if (w < 1e-12) continue;
     const s = mixture.covarianceOf(j), mx = mixture.means[j][a], my = mixture.means[j][b];
-    const sxx = s[a * m + a] + (exact ? 0 : hx * hx / 4), syy = s[b * m + b] + (exact ? 0 : hy * hy / 4), sxy = s[a * m + b];
+    const sxy = s[a * m + b], widen = exact ? 0 : Math.max(0, 1 - smallestEigenvalue(s[a * m + a] / hx ** 2, s[b * m + b] / hy ** 2, sxy / (hx * hy)));
+    const sxx = s[a * m + a] + widen * hx ** 2, syy = s[b * m + b] + widen * hy ** 2;
     const slope = sxy / sxx;
     const rest = Math.max(syy - slope * sxy, 1e-14 * syy);  // variance of y given x; forming it loses digits, which a picture does not need
     const sdx = Math.sqrt(sxx), sdy = Math.sqrt(rest), reach = 6.5;  // exp(-6.5^2 / 2) = 7e-10
@@ -35,6 +36,8 @@ export function densityGrid(mixture, a, b, [x0, x1], [y0, y1], nx, ny, exact = f
   }
   return values;
 }
+
+const smallestEigenvalue = (xx, yy, xy) => (xx + yy) / 2 - Math.hypot((xx - yy) / 2, xy);
 
 // Levels: the region {density >= level} is the smallest with the given probability. Mass is counted cell by cell; what lies outside the
 // window counts as less dense than everything inside. A level that the window does not reach is 0.

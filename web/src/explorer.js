@@ -76,7 +76,7 @@ export class Explorer {
         element("button", { type: "button", class: "all-free", onclick: () => this.freeAll() }, "Free all")),
       element("div", { class: "row" }, element("label", { class: "select" }, "components above ", threshold, " ", shown), element("label", { class: "select" }, box, " show the whole prior box")),
       this.key);
-    this.node = element("section", { class: "explorer" }, element("div", { class: "pair" }, this.large.node, this.controls), element("div", { class: "overview" }, this.corner.node, this.heat.node));
+    this.node = element("section", { class: "explorer" }, element("div", { class: "pair" }, this.large.node, this.controls), element("div", { class: "overview" }, this.corner.node, posterior.size > 1 ? this.heat.node : null));
   }
 
   listen() {

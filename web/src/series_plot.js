@@ -18,7 +18,11 @@ function drawSeries(pen, f, times, values, style) {
   pen.path((c) => {
     const per = Math.max(1, Math.ceil(values.length / (2 * f.width)));
     let started = false;
-    const to = (x, y) => (started ? c.lineTo(x, y) : (c.moveTo(x, y), (started = true)));
+    const to = (x, y) => {
+      if (!started) c.moveTo(x - 0.5, y);  // so that a single point between two gaps shows
+      started = true;
+      c.lineTo(x, y);
+    };
     for (let i = 0; i < values.length; i += per) {
       let low = Infinity, high = -Infinity;
       for (let k = i; k < Math.min(values.length, i + per); ++k) if (values[k] !== null) (low = Math.min(low, values[k])), (high = Math.max(high, values[k]));

@@ -88,4 +88,8 @@ test("a_ridge_narrower_than_a_cell_keeps_its_mass", () => {
   const q = Mixture.fromJson({ weights: [1], means: [[0, 0]], covariances: [[[1, 1 - 1e-9], [1 - 1e-9, 1]]] });
   const values = densityGrid(q, 0, 1, [-5, 5], [-5, 5], 32, 32), total = values.reduce((a, b) => a + b) * (10 / 32) ** 2;
   near(total, 1, 0.02, "mass");
+  // no beads: along the diagonal the density never falls below the mean of its neighbours by more than a hair
+  for (let k = 8; k < 24; ++k) assert.ok(values[k * 33] > 0.98 * Math.sqrt(values[(k - 1) * 33] * values[(k + 1) * 33]));
+  const side = values[16 * 33 + 1] / values[16 * 33];  // half a cell off the ridge in each axis: exp(-1/4)
+  assert.ok(side > 0.7 && side < 0.85, `${side}`);
 });

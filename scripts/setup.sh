@@ -6,7 +6,7 @@ packages="
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   librandom123-dev libfftw3-dev
   libtorch-dev libdnnl-dev libopenblas0-pthread
-  libgtest-dev libbenchmark-dev
+  libgtest-dev libbenchmark-dev fonts-dejavu-core
 "
 command -v dpkg-query >/dev/null || {
   echo "setup: this is not a Debian system; install the equivalents of:" $packages >&2
@@ -15,6 +15,10 @@ command -v dpkg-query >/dev/null || {
 missing=""
 for package in $packages; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
+done
+# The tests of the pages (web/): asked for by command, because node and its npm often come from elsewhere than Debian.
+for tool in node:nodejs npm:npm chromium:chromium; do
+  command -v "${tool%%:*}" >/dev/null || missing="$missing ${tool##*:}"
 done
 [ -z "$missing" ] && exit 0
 echo "setup: installing$missing"

@@ -1,0 +1,58 @@
+// The density of two parameters on a grid, and the levels of its highest-density regions.
+
+// Density of (theta_a, theta_b) at the centres of nx x ny cells over [x0, x1] x [y0, y1]; values (ny * nx), row 0 at y0.
+// A ridge narrower than a cell would fall between the centres and be drawn as beads; so a component whose smallest standard deviation, in
+// any direction, is below one cell is widened to one cell. All others are exact. `exact` leaves the widening out.
+export function densityGrid(mixture, a, b, [x0, x1], [y0, y1], nx, ny, exact = false) {
+  const m = mixture.dimension, values = new Float64Array(nx * ny), hx = (x1 - x0) / nx, hy = (y1 - y0) / ny;
+  for (let j = 0; j < mixture.components; ++j) {
+    const w = mixture.weights[j];
+    if (w < 1e-12) continue;
+    const s = mixture.covarianceOf(j), mx = mixture.means[j][a], my = mixture.means[j][b];
+    const sxy = s[a * m + b], widen = exact ? 0 : Math.max(0, 1 - smallestEigenvalue(s[a * m + a] / hx ** 2, s[b * m + b] / hy ** 2, sxy / (hx * hy)));
+    const sxx = s[a * m + a] + widen * hx ** 2, syy = s[b * m + b] + widen * hy ** 2;
+    const slope = sxy / sxx;
+    const rest = Math.max(syy - slope * sxy, 1e-14 * syy);  // variance of y given x; forming it loses digits, which a picture does not need
+    const sdx = Math.sqrt(sxx), sdy = Math.sqrt(rest), reach = 6.5;  // exp(-6.5^2 / 2) = 7e-10
+    const front = w / (2 * Math.PI * sdx * sdy), factor = Math.exp((-hy * hy) / rest);
+    const first = Math.max(0, Math.floor((mx - reach * sdx - x0) / hx)), last = Math.min(nx - 1, Math.ceil((mx + reach * sdx - x0) / hx));
+    for (let c = first; c <= last; ++c) {
+      const dx = x0 + (c + 0.5) * hx - mx, middle = my + slope * dx, column = front * Math.exp((-0.5 * dx * dx) / sxx);
+      if (column < 1e-300) continue;
+      const low = Math.max(0, Math.floor((middle - reach * sdy - y0) / hy)), high = Math.min(ny - 1, Math.ceil((middle + reach * sdy - y0) / hy));
+      // exp(-(dy + hy)^2 / 2 rest) = exp(-dy^2 / 2 rest) * ratio, and the ratio itself falls by the same factor at every step: no more exp.
+      const dy = y0 + (low + 0.5) * hy - middle;
+      let value = column * Math.exp((-0.5 * dy * dy) / rest), ratio = Math.exp((-hy * (dy + 0.5 * hy)) / rest);
+      if (hy > 10 * sdy) {  // only without widening: a step of many deviations, where ratios overflow
+        for (let r = low; r <= high; ++r) values[r * nx + c] += column * Math.exp((-0.5 * (y0 + (r + 0.5) * hy - middle) ** 2) / rest);
+        continue;
+      }
+      for (let r = low; r <= high; ++r) {
+        values[r * nx + c] += value;
+        value *= ratio;
+        ratio *= factor;
+      }
+    }
+  }
+  return values;
+}
+
+const smallestEigenvalue = (xx, yy, xy) => (xx + yy) / 2 - Math.hypot((xx - yy) / 2, xy);
+
+// Levels: the region {density >= level} is the smallest with the given probability. Mass is counted cell by cell; what lies outside the
+// window counts as less dense than everything inside. A level that the window does not reach is 0.
+export function highestDensityLevels(values, cellArea, probabilities) {
+  let total = 0;
+  for (const v of values) total += v;
+  const least = (1e-6 * total) / values.length;  // cells that hold nothing to speak of need no sorting
+  const sorted = values.filter((v) => v > least).sort();  // rising
+  total = Math.max(1, total * cellArea);  // coarse cells can sum to a little more than 1
+  const levels = new Array(probabilities.length).fill(0);
+  const order = probabilities.map((p, i) => [p, i]).sort((x, y) => x[0] - y[0]);
+  let mass = 0, at = sorted.length;
+  for (const [p, i] of order) {
+    while (at > 0 && mass < p * total) mass += sorted[--at] * cellArea;
+    levels[i] = mass >= p * total * (1 - 1e-9) ? (sorted[at] ?? 0) : 0;
+  }
+  return levels;
+}

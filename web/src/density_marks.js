@@ -1,0 +1,82 @@
+// The marks shared by the corner plot and the large view: filled highest-density regions, ellipses of components, truth, estimate, fixed values.
+
+// shapes: multi-polygons in cells of a grid that fills the frame.
+export function traceShape(context, shape, f, cells) {
+  const dx = f.width / cells, dy = f.height / cells, bottom = f.top + f.height;
+  for (const polygon of shape)
+    for (const ring of polygon) {
+      for (let i = 0; i < ring.length - 1; ++i) {
+        const x = f.left + ring[i][0] * dx, y = bottom - ring[i][1] * dy;
+        if (i === 0) context.moveTo(x, y);
+        else context.lineTo(x, y);
+      }
+      context.closePath();
+    }
+}
+
+export function drawRegions(pen, panel, f, lineWidth = 1) {
+  panel.shapes.forEach((shape) => pen.path((c) => traceShape(c, shape, f, panel.cells), { fill: "posterior", fillOpacity: 0.2, stroke: "posterior", width: lineWidth, round: true }));
+}
+
+export function drawOutline(pen, panel, f) {
+  pen.path((c) => traceShape(c, panel.shapes[0], f, panel.cells), { stroke: "prior", width: 1, dash: [3, 2], round: true });
+}
+
+const ANGLES = Array.from({ length: 36 }, (_, k) => (2 * Math.PI * (k + 1)) / 36), COSINES = ANGLES.map(Math.cos), SINES = ANGLES.map(Math.sin);
+
+// theta = centre + cos t (ux, uy) + sin t (0, vy): the image of a circle under the lower Cholesky factor.
+export function drawEllipses(pen, ellipses, f, { width = 0.75, labels = false, size = 11 } = {}) {
+  const px = f.x(1) - f.x(0), py = f.y(1) - f.y(0);  // pixels per unit: the axes are linear, and calling the scales is slow
+  pen.path((c) => {
+    for (const e of ellipses) {
+      const x = f.x(e.x), y = f.y(e.y), ux = px * e.ux, uy = py * e.uy, vy = py * e.vy;
+      c.moveTo(x + ux, y + uy);
+      for (let k = 0; k < COSINES.length; ++k) c.lineTo(x + COSINES[k] * ux, y + COSINES[k] * uy + SINES[k] * vy);
+    }
+  }, { stroke: "ink", width, opacity: 0.75 });
+  if (!labels) return;
+  const placed = [];
+  for (const e of [...ellipses].sort((a, b) => b.weight - a.weight)) {
+    // On the rim, where other labels leave room; components on top of each other get the first free angle.
+    const spot = [0.8, -0.8, 2.4, -2.4, 0, 3.14, 1.57, -1.57].map((t) => [f.x(e.x + Math.cos(t) * e.ux), f.y(e.y + Math.cos(t) * e.uy + Math.sin(t) * e.vy)])
+      .find(([x, y]) => x > f.left + 8 && x < f.left + f.width - 8 && y > f.top + 8 && y < f.top + f.height - 8 &&
+        placed.every(([px, py]) => Math.abs(px - x) > 1.3 * size || Math.abs(py - y) > 1.1 * size));
+    if (!spot) continue;
+    placed.push(spot);
+    pen.text(spot[0], spot[1] + 0.35 * size, String(e.number), { anchor: "middle", size, color: "ink", halo: true });
+  }
+}
+
+export function drawTruth(pen, x, y, r = 5) {
+  pen.path((c) => {
+    c.moveTo(x - r, y - r), c.lineTo(x + r, y + r);
+    c.moveTo(x - r, y + r), c.lineTo(x + r, y - r);
+  }, { stroke: "truth", width: Math.max(1.25, r / 2.4) });
+}
+
+export function drawEstimate(pen, x, y, r = 4) {
+  pen.circle(x, y, r, { fill: "estimate", stroke: "paper", width: 1 });
+}
+
+// A key for the two kinds of plot; returns the height used.
+export function drawKey(pen, x, y, { truth, conditioned, ellipses = true, size = 12 }) {
+  const rows = [];
+  const swatch = (n) => (yy) => {
+    for (let i = 0; i < n; ++i) pen.rect(x, yy - 9, 18, 12, { fill: "posterior", fillOpacity: 0.2 });
+    pen.rect(x, yy - 9, 18, 12, { stroke: "posterior" });
+  };
+  rows.push([swatch(3), "50 % of the posterior"], [swatch(2), "68 %"], [swatch(1), "95 %"]);
+  rows.push([(yy) => drawEstimate(pen, x + 9, yy - 4), "estimate (mean)"]);
+  if (truth) rows.push([(yy) => drawTruth(pen, x + 9, yy - 4), "truth"]);
+  if (ellipses) rows.push([(yy) => pen.path((c) => c.arc(x + 9, yy - 4, 6, 0, 2 * Math.PI), { stroke: "ink", width: 0.75 }), "component, 1 sigma"]);
+  rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", width: 1.25 }), "prior (uniform in its box)"]);
+  if (conditioned) {
+    rows.push([(yy) => pen.line(x + 9, yy - 10, x + 9, yy + 2, { stroke: "fixed", width: 1.5 }), "value held fixed"]);
+    rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", dash: [3, 2] }), "nothing held fixed (95 %)"]);
+  }
+  rows.forEach(([mark, text], i) => {
+    mark(y + 18 * i);
+    pen.text(x + 26, y + 18 * i, text, { size, color: "ink" });
+  });
+  return 18 * rows.length;
+}

@@ -1,0 +1,66 @@
+// The posterior report: {kind: "posterior", results: [...]}, one object per trajectory (see web/README.md for the fields).
+import { element, saveText, select } from "./dom.js";
+import { Explorer } from "./explorer.js";
+import { Figure } from "./figure.js";
+import { percent, count, short } from "./numbers.js";
+import { Posterior } from "./posterior_view.js";
+import { drawFan, drawTrajectory, fanHeight, trajectoryHeight } from "./series_plot.js";
+import { SummaryTable, notices, summaryCsv } from "./summary_table.js";
+
+export function showPosterior(root, data) {
+  if (!data.results?.length) throw new Error("no results in the data of this page");
+  const body = element("div"), names = data.results.map((result, i) => result.name ?? `trajectory ${i + 1}`);
+  const first = data.results[0];
+  root.append(element("header", {}, element("h1", {}, data.title ?? `Posterior: ${first.model ?? "parameters"}`),
+    data.results.length > 1 ? element("nav", { "aria-label": "trajectory" }, select("trajectory", names, 0, (i) => show(i))) : null), body);
+  let page;
+  const show = (i) => {
+    body.replaceChildren();
+    page = showResult(body, data.results[i], root.clientWidth || 1200);
+    globalThis.pennPage = page;  // for tests and for the curious
+  };
+  show(0);
+  return { page: () => page, show };
+}
+
+function showResult(body, result, width) {
+  const posterior = new Posterior(result), facts = [];
+  if (Number.isFinite(result.n)) facts.push(`${count(result.n)} samples`);
+  if (Number.isFinite(result.sampling)) facts.push(`every ${short(result.sampling, 4)} time units`);
+  if (result.version) facts.push(`penn ${result.version}`);
+  body.append(element("p", { class: "facts-line" }, facts.join(" · ")), notices(result));
+
+  const table = new SummaryTable(posterior), conditions = element("p", { class: "conditions", "aria-live": "polite" });
+  const fileName = (result.name ?? result.model ?? "posterior").replace(/[^\w.-]+/g, "_");
+  const explorer = new Explorer(posterior, width, (view) => {
+    table.update(view);
+    const held = [...view.fixed].map(([k, v]) => `${posterior.names[k]} = ${short(v, 4)}`);
+    conditions.textContent = held.length ? `Given ${held.join(", ")}.` : "";
+  });
+  body.append(element("section", {}, element("h2", {}, "Parameters"), conditions, table.node,
+    element("p", { class: "row" },
+      element("button", { type: "button", onclick: () => saveText(summaryCsv(explorer.view), "text/csv", `${fileName}.csv`) }, "Table as CSV"),
+      element("button", { type: "button", onclick: () => saveText(JSON.stringify(result, null, 1), "application/json", `${fileName}.json`) }, "Posterior as JSON"))));
+  if (result.trajectory?.values?.length) {
+    const trajectory = result.trajectory, w = Math.min(width, 1180);
+    body.append(element("section", {}, new Figure({ title: "Observed trajectory", name: "trajectory", width: w, height: trajectoryHeight(trajectory), draw: (pen, pw) => drawTrajectory(pen, pw, trajectory) }).redraw().node));
+  }
+  body.append(element("h2", {}, "Explore"), explorer.node);
+  explorer.refresh(false);
+  if (result.predictive) body.append(predictiveSection(result, Math.min(width, 1180)));
+  return { posterior, explorer, table, result };
+}
+
+function predictiveSection(result, width) {
+  const { predictive, trajectory } = result;
+  const figure = predictive.t?.length && new Figure({
+    title: "Posterior predictive", name: "predictive", width, height: fanHeight(predictive), draw: (pen, w) => drawFan(pen, w, predictive, trajectory),
+    note: "Bands: 5 to 95 % and 25 to 75 % of trajectories simulated from the posterior; line: their median; grey: the observation.",
+  }).redraw();
+  const checks = (predictive.checks ?? predictive.statistics ?? []).map((check) => {
+    const share = check.percentile > 1 ? check.percentile / 100 : check.percentile, odd = share < 0.025 || share > 0.975;
+    return element("tr", { class: odd ? "odd" : "" }, element("th", { scope: "row" }, check.name), element("td", {}, short(check.observed, 4)), element("td", {}, percent(share)), element("td", {}, odd ? "unlike the simulations" : "as simulated"));
+  });
+  return element("section", {}, element("h2", {}, "Does the posterior explain the observation?"), figure ? figure.node : null,
+    checks.length ? element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["statistic", "observed", "simulations below", ""].map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, checks))) : null);
+}

@@ -1,0 +1,93 @@
+// What the plots of one trajectory look at: the posterior, given the parameters that are held fixed. Panels are computed when they are
+// first drawn and kept, so that choosing another pair costs nothing and a slider only what is visible.
+import { contours } from "d3-contour";
+import { densityGrid, highestDensityLevels } from "./density_grid.js";
+import { parameterParts, plainLabel } from "./labels.js";
+import { Mixture, others } from "./mixture.js";
+
+export const PROBABILITIES = [0.95, 0.68, 0.5];  // outer to inner
+
+export class Posterior {
+  constructor(result) {
+    this.result = result;
+    this.mixture = Mixture.fromJson(result);
+    this.parameters = result.parameters.map((p) => (typeof p === "string" ? { name: p } : p));
+    this.size = this.parameters.length;
+    this.labels = this.parameters.map(parameterParts);
+    this.names = this.labels.map(plainLabel);
+    this.laws = this.parameters.map((_, k) => this.mixture.marginal1d(k));
+    this.whole = new View(this, new Map());
+  }
+  // What an axis shows: nearly all of the posterior and the truth; or the whole prior box.
+  range(k, box) {
+    const { low, high } = this.parameters[k], truth = this.result.truth?.[k];
+    if (box && Number.isFinite(low) && Number.isFinite(high)) return [low - 0.02 * (high - low), high + 0.02 * (high - low)];
+    this.ranges ??= [];
+    if (!this.ranges[k]) {
+      let from = this.laws[k].quantile(0.001), to = this.laws[k].quantile(0.999);
+      if (Number.isFinite(truth)) (from = Math.min(from, truth)), (to = Math.max(to, truth));
+      const margin = 0.06 * (to - from), edge = high > low ? 0.15 * (high - low) : Infinity;  // far outside the box there is nothing to see
+      this.ranges[k] = [Math.max(from - margin, (low ?? 0) - edge), Math.min(to + margin, (high ?? 0) + edge)];
+      if (!(this.ranges[k][1] > this.ranges[k][0])) this.ranges[k] = [from - margin, to + margin];
+    }
+    return this.ranges[k];
+  }
+}
+
+// fixed: Map from parameter to value.
+export class View {
+  constructor(posterior, fixed) {
+    this.posterior = posterior;
+    this.fixed = fixed;
+    const indices = [...fixed.keys()].sort((a, b) => a - b);
+    this.mixture = fixed.size ? posterior.mixture.conditional(indices, indices.map((k) => fixed.get(k))) : posterior.mixture;
+    this.position = new Array(posterior.size).fill(-1);  // of a parameter in this.mixture; -1: fixed
+    others(indices, posterior.size).forEach((k, i) => (this.position[k] = i));
+    this.laws = [];
+    this.panels = new Map();
+  }
+  law(k) {
+    return this.position[k] < 0 ? null : (this.laws[k] ??= this.mixture.marginal1d(this.position[k]));
+  }
+  // The density of one parameter at xs, kept for the grid asked for last.
+  line(k, xs) {
+    this.lines ??= [];
+    const kept = this.lines[k];
+    if (kept && kept.xs.length === xs.length && kept.xs[0] === xs[0] && kept.xs.at(-1) === xs.at(-1)) return kept.ys;
+    this.lines[k] = { xs, ys: xs.map((x) => this.law(k).density(x)) };
+    return this.lines[k].ys;
+  }
+  mean(k) {
+    this.means ??= this.mixture.mean();
+    return this.position[k] < 0 ? this.fixed.get(k) : this.means[this.position[k]];
+  }
+  // {values, levels, shapes (one multi-polygon per probability, in cells), xRange, yRange, cells}
+  panel(a, b, box, cells) {
+    const key = `${a},${b},${box},${cells}`;
+    if (!this.panels.has(key)) this.panels.set(key, this.computePanel(a, b, this.posterior.range(a, box), this.posterior.range(b, box), cells));
+    return this.panels.get(key);
+  }
+  computePanel(a, b, xRange, yRange, cells, probabilities = PROBABILITIES) {
+    const values = densityGrid(this.mixture, this.position[a], this.position[b], xRange, yRange, cells, cells);
+    const area = ((xRange[1] - xRange[0]) * (yRange[1] - yRange[0])) / cells ** 2;
+    const levels = highestDensityLevels(values, area, probabilities);
+    // Contours of the logarithm: it is nearly quadratic between cells where the density itself falls by orders of magnitude.
+    let largest = 0;
+    for (const v of values) largest = Math.max(largest, v);
+    const floor = Math.log(largest) - 40, logs = new Float64Array(values.length);
+    for (let i = 0; i < values.length; ++i) logs[i] = values[i] > 0 ? Math.max(floor, Math.log(values[i])) : floor;
+    const maker = contours().size([cells, cells]);
+    const shapes = levels.map((level) => (level > 0 && largest > 0 ? maker.contour(logs, Math.log(level)).coordinates : []));
+    return { values, levels, shapes, xRange, yRange, cells };
+  }
+  // Components above a weight, with the 1-sigma ellipse of two parameters: centre, half axes as two vectors of data units.
+  ellipses(a, b, threshold) {
+    const i = this.position[a], j = this.position[b], q = this.mixture, m = q.dimension, result = [];
+    for (let n = 0; n < q.components; ++n) {
+      if (q.weights[n] < threshold) continue;
+      const s = q.covarianceOf(n), sx = Math.sqrt(s[i * m + i]), rest = Math.max(0, s[j * m + j] - (s[i * m + j] / sx) ** 2);
+      result.push({ number: n + 1, weight: q.weights[n], x: q.means[n][i], y: q.means[n][j], ux: sx, uy: s[i * m + j] / sx, vy: Math.sqrt(rest) });
+    }
+    return result;
+  }
+}

@@ -1,0 +1,86 @@
+// The evaluation report in a real browser, and its numbers against theory.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { after, before, test } from "node:test";
+import { binomialBand, columnsOf, histogram2d, normalQq, quantile, quantileLines } from "../src/evaluation_data.js";
+import { download, launch, open, plots } from "./browser.mjs";
+import { evaluation, generator } from "./fixtures.mjs";
+
+let browser;
+before(async () => (browser = await launch()));
+after(() => browser.close());
+
+test("every_section_is_drawn_for_twenty_thousand_trajectories", async () => {
+  const page = await open(browser, "evaluation", evaluation(20000));
+  const all = await plots(page), names = all.map((plot) => plot.name);
+  for (const section of ["estimates", "z", "qq", "ranks", "rank_difference", "coverage"]) assert.equal(names.filter((name) => name.startsWith(`${section}_`) && !name.startsWith("rank_difference_") || (section === "rank_difference" && name.startsWith("rank_difference_"))).length, 5, section);
+  for (const name of ["error_map", "correlation_mean", "correlation_sd", "loss"]) assert.ok(names.includes(name), name);
+  for (const plot of all) assert.ok(plot.drawn && plot.visible && !plot.broken && plot.ink > 450, JSON.stringify(plot));
+  console.log(`  evaluation of 20,000: ${(page.bytes / 1e6).toFixed(2)} MB, drawn ${await page.getAttribute("#penn", "data-drawn")} ms after opening`);
+  assert.deepEqual(page.problems, []);
+  assert.deepEqual(page.requests, []);
+  await page.close();
+});
+
+test("choosing_other_parameters_redraws_the_error_map", async () => {
+  const page = await open(browser, "error_map", evaluation(2000)), map = () => page.innerHTML('figure[data-plot="error_map"] .plot');
+  const first = await map();
+  await page.locator('[data-section="error_map"] select').nth(1).selectOption("0");
+  const second = await map();
+  assert.notEqual(second, first);
+  assert.match(second, /true /);
+  const svg = readFileSync(await download(page, () => page.click('figure[data-plot="error_map"] button:has-text("SVG")')), "utf8");
+  assert.equal(await page.evaluate((xml) => new DOMParser().parseFromString(xml, "image/svg+xml").querySelectorAll("parsererror").length, svg), 0);
+  await page.close();
+});
+
+test("the_table_names_the_narrow_parameter", async () => {
+  const page = await open(browser, "accuracy", evaluation(20000));
+  const rows = await page.locator(".summary tbody tr").allTextContents(), sd = await page.locator(".summary tbody tr td:nth-child(7)").allTextContents();
+  assert.equal(rows.length, 5);
+  sd.forEach((text, k) => assert.ok(Math.abs(Number(text) - (k === 4 ? 1.4 : 1)) < 0.03, text));  // 20,000 draws: 0.005
+  await page.close();
+});
+
+// penn evaluate --json: flat lists, ranks and coverage per parameter, correlations as pairs, no ranks of single trajectories.
+test("the_object_of_penn_evaluate_is_drawn_as_well", async () => {
+  const plain = evaluation(400, false), flat = (table) => table.flat();
+  const object = {
+    kind: "evaluation", penn: "0.1.0", model: "oup", count: 400, nll: { mean: -6.4, sd: 2, error: 0.1 }, failed: false, verdict: ["Calibrated."],
+    parameters: plain.parameters.map((p) => ({ name: p.name, ranks: new Array(20).fill(20), coverage: [0.5, 0.8, 0.9, 0.95].map((level) => ({ level, share: level })) })),
+    correlations: plain.parameters.flatMap((p, a) => plain.parameters.slice(a + 1).map((q) => ({ first: p.name, second: q.name, mean: 0.3, sd: 0.1 }))),
+    trajectories: { truth: flat(plain.truth), mean: flat(plain.estimate), sd: flat(plain.sd) },
+  };
+  const page = await open(browser, "program", object), all = await plots(page);
+  assert.deepEqual([...new Set(all.map((plot) => plot.name.replace(/_(lg_tau|D_fgn|H|D_levy|alpha)$/, "")))], ["estimates", "error_map", "z", "qq", "ranks", "coverage", "correlation_mean", "correlation_sd"]);
+  for (const plot of all) assert.ok(plot.drawn && !plot.broken && plot.ink > 450, JSON.stringify(plot));
+  assert.match(await page.textContent(".facts-line"), /^400 trajectories · NLL −6\.4 \(SD 2\) · penn 0\.1\.0$/);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
+test("plain_lists_and_base64_are_the_same_numbers", () => {
+  const packed = evaluation(50, true), plain = evaluation(50, false), m = 5;
+  for (const name of ["truth", "sd"]) columnsOf(packed[name], m).forEach((column, k) => column.forEach((x, i) => assert.ok(Math.abs(x - plain[name][i][k]) < 1e-3 * Math.abs(x) + 1e-6)));
+  assert.throws(() => columnsOf({ shape: [3, 5], float32: "AAAA" }, 5), /does not fit/);
+});
+
+// Uniform truth, estimate = truth + 0.1 N(0, 1): quantile p of the estimate at a truth t is t + 0.1 Phi^-1(p). 24 bins of 800: 0.01.
+test("quantile_lines_follow_the_law_of_the_estimate", () => {
+  const random = generator(1), truth = Float64Array.from({ length: 20000 }, () => random.uniform()), estimate = truth.map((t) => t + 0.1 * random.normal());
+  const { x, lines } = quantileLines(truth, estimate, [0, 1], [0.25, 0.5, 0.95]);
+  assert.equal(x.length, 24);
+  [-0.67449, 0, 1.64485].forEach((z, i) => x.forEach((t, b) => assert.ok(Math.abs(lines[i][b] - t - 0.1 * z) < (i === 2 ? 0.025 : 0.016), `${lines[i][b]} at ${t}`)));
+});
+
+test("bands_quantiles_and_maps_are_the_known_ones", () => {
+  assert.equal(quantile([3, 1, 2, 5, 4], 0.25), 2);
+  const [low, high] = binomialBand(10000, 0.5, 0.05);
+  assert.ok(Math.abs(high - 0.5098) < 1e-4 && Math.abs(low - 0.4902) < 1e-4);
+  const map = histogram2d([0.1, 0.1, 1, 1.1], [0.1, 0.1, 0.9, 0.9], [0, 1], [0, 1], 2, [1, 3, 5, 9]);
+  assert.deepEqual([...map.values], [2, NaN, NaN, 5]);
+  const random = generator(2), z = Float64Array.from({ length: 20000 }, random.normal);
+  const outside = normalQq(z).filter((p) => p.z < p.low || p.z > p.high).length / normalQq(z).length;
+  assert.ok(outside < 0.05, `${outside} of the points leave a band of 99 %`);
+  assert.ok(normalQq(z.map((x) => 1.2 * x)).filter((p) => p.z < p.low || p.z > p.high).length > 60);
+});

@@ -1,0 +1,95 @@
+// The page's algebra against penn/density (tests/web/mixture_values.cc) and against theory. Run by run.sh.
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { test } from "node:test";
+import { densityGrid, highestDensityLevels } from "../src/density_grid.js";
+import { Mixture } from "../src/mixture.js";
+import { NormalMixture, erfc, normalCdf, normalQuantile } from "../src/normal.js";
+
+const cases = JSON.parse(execFileSync(`${process.env.PENN_TEST_PROGRAMS}/mixture_values`, { maxBuffer: 1 << 28 }));
+const near = (actual, expected, tolerance, what) =>
+  assert.ok(Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${what}: ${actual}, expected ${expected}`);
+
+for (const json of cases) {
+  test(`values_equal_those_of_the_library_at_condition_${json.condition}`, () => {
+    const q = Mixture.fromJson(json);
+    json.points.forEach((theta, i) => near(q.logDensity(theta), json.log_density[i], 1e-6, `ln q at point ${i}`));
+    for (const part of json.parts) {
+      near(q.marginal(part.pair).logDensity(part.pair.map((k) => part.theta[k])), part.marginal, 1e-6, "pair");
+      const free = q.means[0].length - part.fixed.length, conditional = q.conditional(part.fixed, part.values);
+      assert.equal(conditional.dimension, free);
+      const rest = part.theta.filter((_, k) => !part.fixed.includes(k));
+      near(conditional.logDensity(rest), part.conditional, 1e-6, "conditional");
+      conditional.mean().forEach((x, k) => near(x, part.conditional_mean[k], 1e-6, "mean of the conditional"));
+    }
+    json.line.forEach((expected, k) => {
+      const law = q.marginal1d(k);
+      near(Math.log(law.density(expected.x)), expected.log_density, 1e-6, "marginal");
+      near(law.cdf(expected.x), expected.cdf, 1e-9, "cdf");
+      near(law.sd(), expected.sd, 1e-9, "sd");
+      for (const [p, x] of expected.quantiles) near(law.quantile(p), x, 1e-7 * expected.sd, `quantile ${p}`);
+    });
+    q.mean().forEach((x, k) => near(x, json.mean[k], 1e-10, "mean"));
+    q.correlation().forEach((row, a) => row.forEach((x, b) => near(x, json.correlation[a][b], 1e-9, "correlation")));
+  });
+
+  // Without factors the covariances are all there is, and writing them in doubles has cost condition * 1e-16 of the quadratic form.
+  test(`covariances_alone_lose_no_more_than_their_rounding_at_condition_${json.condition}`, () => {
+    const q = Mixture.fromJson({ ...json, factors: undefined });
+    const tolerance = Math.max(1e-9, 100 * json.condition * 2 ** -52);  // 12 x 12 entries, units of a few standard deviations
+    let worst = 0;
+    json.points.forEach((theta, i) => (worst = Math.max(worst, Math.abs(q.logDensity(theta) - json.log_density[i]))));
+    console.log(`  condition ${json.condition}: largest difference of ln q from covariances alone ${worst.toExponential(1)}`);
+    assert.ok(worst < tolerance, `${worst}`);
+  });
+}
+
+test("a_singular_covariance_is_accepted_with_the_smallest_ridge", () => {
+  const q = Mixture.fromJson({ weights: [1], means: [[0, 0]], covariances: [[[1, 1], [1, 1]]] });
+  assert.ok(Number.isFinite(q.logDensity([1, 1])));
+  near(q.marginal1d(0).sd(), 1, 1e-12, "sd");
+  assert.throws(() => Mixture.fromJson({ weights: [1], means: [[0, 0]], covariances: [[[1, 2], [2, 1]]] }), /not positive definite/);
+});
+
+test("conditional_weights_hold_hundreds_of_deviations_away", () => {
+  const q = Mixture.fromJson({ weights: [0.5, 0.5], means: [[-500, 0], [500, 10]], covariances: [[[1, 0], [0, 1]], [[1, 0], [0, 1]]] });
+  near(q.conditional([0], [-0.01]).mean()[0], 10 / (1 + Math.exp(10)), 1e-9, "mean");  // log odds 1000 * 0.01
+});
+
+test("normal_law_has_its_known_values", () => {
+  near(normalCdf(1.959963984540054), 0.975, 1e-13, "Phi");
+  near(erfc(5) / 1.5374597944280349e-12, 1, 1e-12, "erfc(5)");
+  for (const x of [2.5 - 1e-15, 2.5 + 1e-15]) near(erfc(x) / 4.069520174449589e-4, 1, 1e-12, "where series and fraction meet");
+  for (const z of [-8, -3, -1, 0.3, 2.5, 5]) near(normalQuantile(normalCdf(z)), z, 1e-9, "inverse");
+  const law = new NormalMixture([0.3, 0.7], [-1, 2], [0.5, 0.1]);
+  for (const p of [1e-6, 0.1, 0.29, 0.3, 0.31, 0.9]) near(law.cdf(law.quantile(p)), p, 1e-9, "cdf of quantile");
+});
+
+// For one Gaussian the region of probability p is an ellipse at squared radius -2 ln(1 - p), where the density is
+// (1 - p) of the peak. 400 x 400 cells over +-5 SD: a level off by
+// a ring of a few cells, 0.001 in probability. (The mean lies off the lattice: on it, whole rings of cells have equal values.)
+test("highest_density_levels_of_a_gaussian_are_the_known_ones", () => {
+  const q = Mixture.fromJson({ weights: [1], means: [[1.0123, 1.9876]], covariances: [[[4, 1.2], [1.2, 1]]] });
+  const values = densityGrid(q, 0, 1, [-9, 11], [-3, 7], 400, 400, true), area = (20 / 400) * (10 / 400);
+  const peak = 1 / (2 * Math.PI * Math.sqrt(4 - 1.44));
+  const p = [0.5, 0.68, 0.95];
+  highestDensityLevels(values, area, p).forEach((level, i) => near(1 - level / peak, p[i], 0.001, `level ${p[i]}`));
+});
+
+test("the_grid_is_the_pair_density", () => {
+  const q = Mixture.fromJson(cases[0]), grid = densityGrid(q, 3, 7, [0, 1], [0, 1], 20, 20, true), pair = q.marginal([3, 7]);
+  for (const [r, c] of [[3, 4], [10, 9], [15, 12]]) {
+    const exact = Math.exp(pair.logDensity([(c + 0.5) / 20, (r + 0.5) / 20]));
+    assert.ok(Math.abs(grid[r * 20 + c] - exact) < 1e-6 * (1 + exact), `${grid[r * 20 + c]} ${exact}`);
+  }
+});
+
+test("a_ridge_narrower_than_a_cell_keeps_its_mass", () => {
+  const q = Mixture.fromJson({ weights: [1], means: [[0, 0]], covariances: [[[1, 1 - 1e-9], [1 - 1e-9, 1]]] });
+  const values = densityGrid(q, 0, 1, [-5, 5], [-5, 5], 32, 32), total = values.reduce((a, b) => a + b) * (10 / 32) ** 2;
+  near(total, 1, 0.02, "mass");
+  // no beads: along the diagonal the density never falls below the mean of its neighbours by more than a hair
+  for (let k = 8; k < 24; ++k) assert.ok(values[k * 33] > 0.98 * Math.sqrt(values[(k - 1) * 33] * values[(k + 1) * 33]));
+  const side = values[16 * 33 + 1] / values[16 * 33];  // half a cell off the ridge in each axis: exp(-1/4)
+  assert.ok(side > 0.7 && side < 0.85, `${side}`);
+});

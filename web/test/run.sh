@@ -1,0 +1,20 @@
+#!/bin/sh
+# Tests of the pages: run.sh FOLDER (of the programs of tests/web). Exit code 77: skipped, because node, npm's packages or chromium are missing.
+set -eu
+cd "$(dirname "$0")/.."
+skip() { echo "web tests skipped: $1" >&2; exit 77; }
+PENN_TEST_PROGRAMS=${1:-$(pwd)/../build/tests/web}
+export PENN_TEST_PROGRAMS
+for program in mixture_values write_page; do
+  [ -x "$PENN_TEST_PROGRAMS/$program" ] || { echo "run.sh: no program $PENN_TEST_PROGRAMS/$program; build the target $program first" >&2; exit 1; }
+done
+command -v node >/dev/null || skip "no node; run scripts/setup.sh"
+CHROMIUM=${CHROMIUM:-$(command -v chromium || true)}
+[ -n "$CHROMIUM" ] || skip "no chromium; run scripts/setup.sh"
+export CHROMIUM
+if [ ! -d node_modules/playwright-core ]; then
+  command -v npm >/dev/null || skip "no npm; run scripts/setup.sh"
+  npm ci --no-audit --no-fund >/dev/null 2>&1 || skip "npm ci failed; is the registry reachable?"
+fi
+node build.mjs --check
+node --test --test-concurrency=1 --test-reporter=spec test/*_test.mjs

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "penn/infer/evaluation.h"
+#include "penn/infer/exact_process.h"
 #include "penn/infer/inference.h"
 
 namespace penn {
@@ -42,10 +43,13 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
 
 Evaluation evaluate(const Estimator& estimator, const std::string& model_name, const EvaluationOptions& options) {
   const ModelContext model{model_name, estimator.system(), estimator.observation(), estimator.info()};
+  EvaluationOptions with_exact = options;
+  const System& system = estimator.system();
+  if (system.exact.is_given()) with_exact.exact = ou_process(system, estimator.observation(), system.exact.tau, system.exact.D);
   return evaluate(
       model,
       [&](const TrajectoryBatch& batch) { return estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); },
-      options);
+      with_exact);
 }
 
 }  // namespace penn

@@ -33,6 +33,7 @@ void NetworkOptions::check() const {
   require(std::set<std::string>(encoders.begin(), encoders.end()).size() == encoders.size(),
           "an encoder is named twice");
   require(encoder_settings.is_object(), "encoder_settings is not an object");
+  require(link == "direct" || link == "log", fmt::format("unknown link '{}'", link));
   require(decoder_blocks >= 1 && decoder_blocks <= 1000, fmt::format("{} decoder blocks", decoder_blocks));
   require(decoder_width >= 1 && decoder_width <= 100000, fmt::format("decoder width {}", decoder_width));
   require_range("length", length_low, length_high);
@@ -46,6 +47,7 @@ nlohmann::json to_json(const NetworkOptions& o) {
           {"covariance", o.mixture.full ? "full" : "diagonal"},
           {"encoders", o.encoders},
           {"encoder_settings", o.encoder_settings},
+          {"link", o.link},
           {"decoder_blocks", o.decoder_blocks},
           {"decoder_width", o.decoder_width},
           {"length", {o.length_low, o.length_high}},
@@ -79,6 +81,7 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
     o.mixture.full = covariance == "full";
     o.encoders = json.at("encoders").get<std::vector<std::string>>();
     o.encoder_settings = json.at("encoder_settings");
+    o.link = json.at("link").get<std::string>();
     o.decoder_blocks = integer("decoder_blocks");
     o.decoder_width = integer("decoder_width");
     range("length", o.length_low, o.length_high);
@@ -102,6 +105,7 @@ NetworkOptions fast_network(int inputs, int parameters) {
   o.inputs = inputs;
   o.mixture.parameters = parameters;
   o.encoders = {"statistics"};
+  o.link = "log";
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   return o;

@@ -2,12 +2,30 @@
 
 #include <cmath>
 
+#include "penn/kernel/mixture_link.h"
+
 namespace penn {
 namespace {
 
 // ln x scaled so that the trained range becomes [-1, 1]; beyond it goes on linearly.
 double scaled_log(double x, double low, double high) {
   return 2 * std::log(x / low) / std::log(high / low) - 1;
+}
+
+// mixture_link.h, differentiable.
+torch::Tensor log_link(const torch::Tensor& r, const MixtureShape& shape) {
+  const int64_t M = shape.parameters, N = shape.components, B = r.size(0);
+  const torch::Tensor log_scale = r.slice(1, N * (1 + M), N * (1 + 2 * M)).clamp_max(kLargestLog);
+  const torch::Tensor u = log_scale.exp() + kSmallestScale;
+  std::vector<torch::Tensor> parts = {r.slice(1, 0, N * (1 + M)), u + torch::log(-torch::expm1(-u))};
+  if (shape.full && M > 1) {
+    std::vector<int64_t> row;  // of each strictly upper entry
+    for (int64_t k = 0; k < M; ++k) row.insert(row.end(), static_cast<size_t>(M - 1 - k), k);
+    const torch::Tensor rows = torch::tensor(row, torch::TensorOptions(torch::kInt64).device(r.device()));
+    const torch::Tensor scale = u.view({B, N, M}).index_select(2, rows);
+    parts.push_back((r.slice(1, N * (1 + 2 * M)).view({B, N, -1}) * scale).view({B, -1}));
+  }
+  return torch::cat(parts, 1);
 }
 
 }  // namespace
@@ -51,6 +69,11 @@ torch::Tensor PennNetwork::embedding(const torch::Tensor& z, const torch::Tensor
 
 torch::Tensor PennNetwork::forward(const torch::Tensor& z, const torch::Tensor& sampling) {
   return decode(embedding(z, sampling));
+}
+
+torch::Tensor PennNetwork::decode(const torch::Tensor& embedding) {
+  const torch::Tensor r = decoder_->forward(embedding);
+  return options_.link == "log" ? log_link(r, options_.mixture) : r;
 }
 
 }  // namespace penn

@@ -24,7 +24,7 @@ class PennNetwork : public torch::nn::Module {
   // z (B, n, d) in the units of the observation; sampling (B): time between samples, needed only where it varies.
   torch::Tensor forward(const torch::Tensor& z, const torch::Tensor& sampling = {});    // y (B, K)
   torch::Tensor embedding(const torch::Tensor& z, const torch::Tensor& sampling = {});  // what the decoder is given
-  torch::Tensor decode(const torch::Tensor& embedding) { return decoder_->forward(embedding); }
+  torch::Tensor decode(const torch::Tensor& embedding);  // y (B, K)
 
   int embedding_size() const { return embedding_size_; }
   Encoder& encoder(std::size_t k) { return *encoders_[k]; }

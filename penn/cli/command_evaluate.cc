@@ -8,6 +8,7 @@
 #include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
 #include "penn/infer/evaluation.h"
+#include "penn/report/result_page.h"
 
 namespace penn {
 namespace {
@@ -15,11 +16,12 @@ namespace {
 constexpr int kNotCalibrated = 3;
 
 struct Options {
-  std::string model, json_file;
+  std::string model, json_file, report_file;
   EvaluationOptions evaluation;
 };
 
 int evaluate_model(Options& options) {
+  options.evaluation.keep = options.evaluation.keep || !options.report_file.empty();
   const Estimator estimator(open_model(find_model(options.model)), options.evaluation.threads);
   catch_interrupts();
   Evaluation result;
@@ -39,6 +41,7 @@ int evaluate_model(Options& options) {
   if (options.json_file == "-") fmt::print("{}", json);
   else fmt::print("{}", evaluation_text(result, options.model));
   if (!json.empty() && options.json_file != "-") write_file_atomically(options.json_file, json);
+  if (!options.report_file.empty()) write_file_atomically(options.report_file, evaluation_page(estimator, result, options.model, options.evaluation));
   return !result.is_complete ? 130 : result.report.failed ? kNotCalibrated : 0;
 }
 
@@ -57,6 +60,7 @@ void add_command_evaluate(CLI::App& app, Run& run) {
   command->add_option("--seed", o.seed, "Seed of the trajectories")->capture_default_str();
   command->add_option("--threads", o.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
   command->add_option("--json", options->json_file, "Write everything as JSON to a file, or to standard output with -");
+  command->add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
   command->add_flag("--keep", o.keep, "Put truth, mean and SD of every trajectory into the JSON");
   command->callback([options, &run] { run = [options] { return evaluate_model(*options); }; });
 }

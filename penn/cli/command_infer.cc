@@ -1,6 +1,8 @@
 // penn infer: what observed trajectories say about the parameters.
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -9,13 +11,14 @@
 #include "penn/cli/commands.h"
 #include "penn/infer/draws.h"
 #include "penn/infer/inference.h"
+#include "penn/report/result_page.h"
 
 namespace penn {
 namespace {
 
 struct Options {
-  std::string model, json_file, draws_file;
-  std::vector<std::string> data;
+  std::string model, json_file, draws_file, report_file;
+  std::vector<std::string> data, truth;
   ObservationOptions observation;
   bool combine = false;
   int64_t samples = 4000, predictive = 0;
@@ -24,6 +27,24 @@ struct Options {
   int threads = 0;
 };
 
+// "name=value" for every parameter -> (M); empty where none was given.
+std::vector<double> read_truth(const std::vector<std::string>& given, const System& system) {
+  if (given.empty()) return {};
+  std::vector<double> truth(system.parameters.size(), std::nan(""));
+  for (const std::string& text : given) {
+    const size_t equals = text.find('=');
+    const int index = equals == std::string::npos ? -1 : system.parameter_index(text.substr(0, equals));
+    char* end = nullptr;
+    const double value = equals == std::string::npos ? 0 : std::strtod(text.c_str() + equals + 1, &end);
+    if (index < 0 || end == text.c_str() + equals + 1 || *end != '\0' || !std::isfinite(value))
+      throw UsageError(fmt::format("--truth {}: not a parameter and its value", text), fmt::format("for example: --truth {}={:g}", system.parameters[0].name, system.parameters[0].range.high));
+    truth[static_cast<size_t>(index)] = value;
+  }
+  for (size_t k = 0; k < truth.size(); ++k)
+    if (std::isnan(truth[k])) throw UsageError(fmt::format("--truth does not say the value of {}", system.parameters[k].name), "give all parameters, separated by commas");
+  return truth;
+}
+
 int infer_files(const Options& options) {
   if (options.samples_given && options.draws_file.empty()) throw UsageError("--samples needs a file for the draws", "add --draws FILE");
   const Estimator estimator(open_model(find_model(options.model)), options.threads);
@@ -31,6 +52,7 @@ int infer_files(const Options& options) {
   std::vector<ObservedTrajectory> observed;
   for (const std::string& file : options.data)
     for (ObservedTrajectory& trajectory : read_observations(file, format, options.observation)) observed.push_back(std::move(trajectory));
+  const std::vector<double> truth = read_truth(options.truth, estimator.system());
   std::vector<Inference> answers = infer(estimator, options.model, observed);
   if (options.combine) answers = {combine_inferences(answers)};
   if (!options.draws_file.empty() && answers.size() > 1)
@@ -61,6 +83,10 @@ int infer_files(const Options& options) {
     for (size_t i = 0; i < answers.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", inference_table(answers[i]));
   if (!options.json_file.empty() && options.json_file != "-") write_file_atomically(options.json_file, json.dump(2) + "\n");
   if (!options.draws_file.empty()) write_draws(options.draws_file, answers[0], options.samples, options.seed);
+  if (!options.report_file.empty()) {
+    const auto drawn = options.combine && observed.size() > 1 ? std::vector<ObservedTrajectory>() : observed;
+    write_file_atomically(options.report_file, inference_page(estimator.system(), estimator.observation(), answers, drawn, truth));
+  }
   return 0;
 }
 
@@ -87,6 +113,8 @@ void add_command_infer(CLI::App& app, Run& run) {
   command->add_option("--draws", options->draws_file, "Write posterior draws as CSV (lp__ and the parameters, as CmdStan does)");
   command->add_option("--predictive", options->predictive, "Simulate from this many posterior draws and compare with the observation")
       ->check(CLI::Range(int64_t{10}, int64_t{1000000}));
+  command->add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
+  command->add_option("--truth", options->truth, "The true values where they are known, for the page: name=value,name=value")->delimiter(',')->allow_extra_args(false);
   command->add_option("--seed", options->seed, "Seed of draws and simulations")->capture_default_str();
   command->add_option("--threads", options->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
   command->callback([options, samples, &run] {

@@ -17,8 +17,9 @@ void add_command_infer(CLI::App& app, Run& run);
 void add_command_evaluate(CLI::App& app, Run& run);
 #ifdef PENN_HAVE_TORCH
 void add_command_train(CLI::App& app, Run& run);
-// penn bench train
+// penn bench train, penn bench infer
 int bench_train(const std::string& system, int threads, const std::string& json_file);
+int bench_infer(const std::string& system, int threads, const std::string& json_file);
 #endif
 
 }  // namespace penn

@@ -87,6 +87,11 @@ void set_network_threads(int threads) {
   }
 }
 
+void set_stock_threads(int threads) {
+  if (const auto set = library_function<void(int)>("openblas_set_num_threads")) set(threads);
+  at::set_num_threads(threads);
+}
+
 double measure_gemm_gflops(int n) {
   torch::NoGradGuard no_grad;
   const int rows = 256;

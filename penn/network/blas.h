@@ -23,6 +23,8 @@ std::string blas_report();
 // Threads of our kernels and of the dense layers. LibTorch's own OpenMP threads are switched off: on two cores they and
 // OpenBLAS's wait for each other in busy loops (thread_pool.h has the figures), and what they would do is small.
 void set_network_threads(int threads);
+// What a program gets that does nothing about threads: LibTorch's and OpenBLAS's own pools, both of this size. For benchmarks.
+void set_stock_threads(int threads);
 
 // Median speed of float32 products (256, n) x (n, n) as LibTorch's dense layers run them.
 double measure_gemm_gflops(int n = 512);

@@ -12,6 +12,15 @@ constexpr int64_t kObserveEvery = 4, kRefreshEvery = 20;
 
 }  // namespace
 
+OptimiserOptions optimiser_for(const TrainOptions& options) {
+  OptimiserOptions o{.weight_decay = options.weight_decay, .clip = options.clip, .ema = options.ema};
+  if (options.optimiser == "soap") {
+    o.rotated = true;
+    o.beta1 = o.beta2 = 0.95;
+  }
+  return o;
+}
+
 Optimiser::Optimiser(std::vector<torch::Tensor> parameters, const OptimiserOptions& options) : parameters_(std::move(parameters)), options_(options) {
   for (const torch::Tensor& p : parameters_) {
     TORCH_CHECK(p.is_contiguous() && p.dtype() == torch::kFloat32, "the optimiser works on contiguous float32 weights");

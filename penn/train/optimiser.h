@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "penn/train/gradient_basis.h"
+#include "penn/train/train_options.h"
 
 namespace penn {
 
@@ -18,6 +19,9 @@ struct OptimiserOptions {
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
   bool rotated = false;
 };
+
+// What the training options ask for.
+OptimiserOptions optimiser_for(const TrainOptions& options);
 
 class Optimiser {
  public:

@@ -66,12 +66,7 @@ class Trainer {
     torch::manual_seed(options_.seed);
     network_ = std::make_shared<PennNetwork>(network_for(options_, system_, observation_));
     network_->to(device_);
-    OptimiserOptions optimiser{.weight_decay = options_.weight_decay, .clip = options_.clip, .ema = options_.ema};
-    if (options_.optimiser == "soap") {
-      optimiser.rotated = true;
-      optimiser.beta1 = optimiser.beta2 = 0.95;
-    }
-    optimiser_ = std::make_unique<Optimiser>(network_->parameters(), optimiser);
+    optimiser_ = std::make_unique<Optimiser>(network_->parameters(), optimiser_for(options_));
   }
 
   void make_stream() {

@@ -194,7 +194,7 @@ TEST(summary_test, json_that_does_not_fit_is_refused) {
     return message_of([&] { Summary::from_json(bad); });
   };
   EXPECT_EQ(refused("version", 99),
-            "summary: version 99 of the statistics, this program has 1\nhint: train the model again, or use the "
+            "summary: version 99 of the statistics, this program has 2\nhint: train the model again, or use the "
             "program it was trained with");
   EXPECT_NE(refused("lags", nullptr).find("lags"), std::string::npos);
   EXPECT_EQ(refused("lags", {0, 1, 300}), "summary: lag 300 is too long; 256 is the longest");

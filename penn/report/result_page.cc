@@ -1,0 +1,81 @@
+#include "penn/report/result_page.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "penn/report/posterior_page.h"
+
+namespace penn {
+namespace {
+
+using json = nlohmann::ordered_json;
+
+constexpr int64_t kDrawnSamples = 2000;  // of a trajectory: more than a screen has columns
+
+json parameters_of(const System& system) {
+  json list = json::array();
+  for (const Parameter& p : system.parameters) list.push_back({{"name", p.name}, {"label", p.label}, {"low", p.range.low}, {"high", p.range.high}});
+  return list;
+}
+
+// Doubles as they are: the page computes with these, and a covariance has already lost the digits of nearly singular components.
+json factors_of(const GaussianMixture& q) {
+  json list = json::array();
+  for (size_t j = 0; j < q.components(); ++j) {
+    json matrix = json::array();
+    for (size_t r = 0; r < q.dimension(); ++r) matrix.push_back(std::vector<double>(q.factor(j) + r * q.dimension(), q.factor(j) + (r + 1) * q.dimension()));
+    list.push_back(matrix);
+  }
+  return list;
+}
+
+json trajectory_of(const ObservedTrajectory& observed, const Observation& observation) {
+  const int64_t d = static_cast<int64_t>(observation.channels.size()), every = std::max<int64_t>(1, observed.n / kDrawnSamples);
+  json names = json::array(), values = json::array();
+  for (int64_t c = 0; c < d; ++c) {
+    names.push_back(observation.channels[static_cast<size_t>(c)].name);
+    json row = json::array();
+    for (int64_t i = 0; i < observed.n; i += every) row.push_back(observed.z[static_cast<size_t>(i * d + c)]);
+    values.push_back(row);
+  }
+  return {{"t0", 0}, {"sampling", observed.sampling * static_cast<double>(every)}, {"channels", names}, {"values", values}};
+}
+
+}  // namespace
+
+std::string inference_page(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
+                           const std::vector<double>& truth) {
+  json results = json::array();
+  for (size_t i = 0; i < answers.size(); ++i) {
+    json result = inference_to_json(answers[i]);
+    result["name"] = answers[i].source;
+    result["parameters"] = parameters_of(system);
+    result["factors"] = factors_of(answers[i].posterior);
+    json log_weights = json::array();
+    for (size_t j = 0; j < answers[i].posterior.components(); ++j) log_weights.push_back(answers[i].posterior.log_weight(j));
+    result["log_weights"] = log_weights;
+    if (!truth.empty()) result["truth"] = truth;
+    if (answers.size() == observed.size()) result["trajectory"] = trajectory_of(observed[i], system.observations[static_cast<size_t>(observation)]);
+    results.push_back(std::move(result));
+  }
+  const std::string title = answers.size() == 1 ? fmt::format("{}: {}", answers[0].model, answers[0].source) : fmt::format("{}: {} trajectories", answers[0].model, answers.size());
+  const json page = {{"kind", "posterior"}, {"title", title}, {"results", results}};
+  return posterior_page(page.dump(), title);
+}
+
+std::string evaluation_page(const Estimator& estimator, const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options) {
+  json page = {{"kind", "evaluation"}};
+  page.update(evaluation_to_json(evaluation, model_name, options));
+  json boxes = parameters_of(estimator.system());
+  for (json& box : boxes)  // the statistics of each parameter stay beside its box
+    for (const json& entry : page.at("parameters"))
+      if (entry.is_object() && entry.value("name", "") == box.at("name")) box.update(entry);
+  page["parameters"] = boxes;
+  json curve = json::array();
+  for (const LossPoint& p : estimator.info().curve) curve.push_back({{"minutes", p.minutes}, {"train", p.train_nll}, {"validation", p.validation_nll}});
+  page["curve"] = curve;
+  return posterior_page(page.dump(), fmt::format("Evaluation of {}", model_name));
+}
+
+}  // namespace penn

@@ -1,0 +1,83 @@
+#!/bin/sh
+# Training as a new user would run it, what it refuses, and inference with its result. Usage: train_test.sh PENN
+# Prints what failed and exits with 1; silent parts passed.
+set -u
+penn=$(realpath "$1")
+here=$(cd "$(dirname "$0")" && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+cd "$folder" || exit 1
+failures=0
+checks=0
+
+# expect NAME EXIT_CODE PATTERN COMMAND...: the exit code, and a pattern in the output (both streams).
+expect() {
+  name=$1; code=$2; pattern=$3; shift 3
+  output=$("$@" 2>&1); got=$?
+  checks=$((checks + 1))
+  if [ $got -ne "$code" ] || ! printf '%s' "$output" | grep -q -e "$pattern"; then
+    echo "FAILED: $name: exit code $got (expected $code), expected '$pattern' in:"; printf '%s\n' "$output" | head -20
+    failures=$((failures + 1))
+  fi
+}
+check() {
+  name=$1; shift
+  checks=$((checks + 1))
+  "$@" >/dev/null 2>&1 || { echo "FAILED: $name"; failures=$((failures + 1)); }
+}
+
+small="--batch 16 --length 40 --validation 100"
+expect "unknown preset" 2 "presets: fast, paper" "$penn" train soup -o m.safetensors --steps 5 --preset slow
+expect "zero components" 2 "components must lie in 1 to 1000, got 0" "$penn" train soup -o m.safetensors --steps 5 --components 0
+expect "two budgets" 2 "one of --minutes, --steps and --epochs" "$penn" train soup -o m.safetensors --steps 5 --minutes 1
+expect "epochs of fresh trajectories" 2 "fresh trajectories have no epochs" "$penn" train soup -o m.safetensors --epochs 5
+expect "batch larger than the set" 2 "a batch of 200 is larger than the data set of 100" "$penn" train soup -o m.safetensors --steps 5 --dataset 100 --batch 200
+expect "length is not a number" 2 "not a number or a range" "$penn" train soup -o m.safetensors --steps 5 --length long
+expect "range with a fixed set" 2 "a fixed data set has one length" "$penn" train soup -o m.safetensors --steps 5 --dataset 100 --length 40:80
+expect "no such system" 1 "nothing" "$penn" train nothing -o m.safetensors --steps 5
+expect "an observation to choose" 1 "x1x2" "$penn" train cfhn -o m.safetensors --steps 5
+expect "a place that cannot be written" 1 "nowhere" "$penn" train soup -o nowhere/m.safetensors --steps 3 $small --quiet
+"$penn" simulate oup -n 60 -o oup-data >/dev/null 2>&1
+expect "a data set of another system" 1 "error: " "$penn" train soup -o m.safetensors --steps 5 --dataset oup-data --batch 16
+expect "nothing to resume" 1 "there is no unfinished training" "$penn" train soup -o m.safetensors --resume
+check "nothing was written" sh -c '! ls m.safetensors* 2>/dev/null'
+
+# ---- interrupted, resumed, refused, finished
+"$penn" train soup -o m.safetensors --steps 1000000 $small --quiet &
+child=$!
+for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; done
+kill -INT $child
+wait $child; code=$?
+check "interruption has exit code 130" test $code -eq 130
+check "interruption leaves a checkpoint" test -f m.safetensors.checkpoint
+expect "the checkpoint can be looked at" 0 "unfinished training: step" "$penn" info m.safetensors.checkpoint
+cp m.safetensors.checkpoint before
+expect "no silent restart" 1 "unfinished training" "$penn" train soup -o m.safetensors --steps 5 $small
+expect "resume with another batch" 1 "other options: batch" "$penn" train soup -o m.safetensors --resume --batch 32
+expect "resume with another seed" 1 "other options: seed" "$penn" train soup -o m.safetensors --resume --seed 9
+expect "resume with another system" 1 "another system" "$penn" train oup -o m.safetensors --resume
+expect "a checkpoint is not a model" 1 "unfinished training, not a model" "$penn" infer m.safetensors.checkpoint before
+head -c 1000 before >m.safetensors.checkpoint
+expect "a cut checkpoint" 1 "error: " "$penn" train soup -o m.safetensors --resume
+mv before m.safetensors.checkpoint
+check "refusals change nothing" test ! -e m.safetensors
+rm m.safetensors.checkpoint
+
+expect "training" 0 "validation NLL" "$penn" train soup -o model.safetensors --steps 500 --batch 64 --length 500:1500 --quiet
+expect "an existing model stays" 1 "exists" "$penn" train soup -o model.safetensors --steps 5
+expect "info of a model" 0 "BLAS: " "$penn" info model.safetensors
+check "the loss curve" grep -q "^minutes,step,trajectories,train_nll,validation_nll,learning_rate" model.safetensors.csv
+head -c 5000 model.safetensors >cut.safetensors
+expect "a cut model" 1 "cut.safetensors" "$penn" info cut.safetensors
+check "the file is what Python's safetensors reads" python3 -c "
+import json, struct
+raw = open('model.safetensors', 'rb').read()
+size, = struct.unpack('<Q', raw[:8])
+head = json.loads(raw[8:8 + size])
+assert head.pop('__metadata__')['format'] == 'penn model 2'
+spans = sorted(t['data_offsets'] for t in head.values())
+assert spans[0][0] == 0 and spans[-1][1] == len(raw) - 8 - size and all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
+"
+echo "$((checks - failures)) passed, $failures failed"
+"$here/infer_test.sh" "$penn" model.safetensors || failures=1
+[ $failures -eq 0 ]

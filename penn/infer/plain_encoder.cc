@@ -17,8 +17,8 @@ class PlainStatistics final : public PlainEncoder {
  public:
   PlainStatistics(const ModelFile& model, const std::string& prefix) : summary_(make_summary(model, prefix)) {
     const Shape shape = {static_cast<size_t>(summary_.size())};
-    centre_ = model.file.read<float>(prefix + "centre", shape);
-    unit_ = model.file.read<float>(prefix + "unit", shape);
+    centre_ = read_network_tensor(model.file, prefix + "centre", shape);
+    unit_ = read_network_tensor(model.file, prefix + "unit", shape);
   }
   int64_t size() const override { return summary_.size(); }
 
@@ -42,7 +42,7 @@ class PlainStatistics final : public PlainEncoder {
       throw ModelError(fmt::format("{}: version {} of the statistics, this program has {}", model.file.name(), version, kSummaryVersion),
                        "train the model again, or use the program it was trained with");
     const size_t d = static_cast<size_t>(model.info.network.inputs);
-    const std::vector<double> v = model.file.read<double>(prefix + "scaling", {d, 5});
+    const std::vector<double> v = model.file.read<double>(kNetworkPrefix + prefix + "scaling", {d, 5});
     SummaryOptions options;
     SummaryScaling scaling;
     options.channels.clear();
@@ -66,11 +66,11 @@ class PlainLstm final : public PlainEncoder {
     hidden_ = settings->value("hidden", 50);
     if (layers_ < 1 || layers_ > 100 || hidden_ < 1 || hidden_ > 10000) throw ModelError(fmt::format("{}: an LSTM of {} layers of {}", model.file.name(), layers_, hidden_));
     const size_t d = static_cast<size_t>(d_), H = static_cast<size_t>(hidden_);
-    centre_ = model.file.read<float>(prefix + "input.centre", {d});
-    unit_ = model.file.read<float>(prefix + "input.unit", {d, 1});
+    centre_ = read_network_tensor(model.file, prefix + "input.centre", {d});
+    unit_ = read_network_tensor(model.file, prefix + "input.unit", {d, 1});
     for (int layer = 0; layer < layers_; ++layer) {
       const auto read = [&](const char* what, Shape shape) {
-        weights_.push_back(model.file.read<float>(fmt::format("{}lstm.{}_l{}", prefix, what, layer), shape));
+        weights_.push_back(read_network_tensor(model.file, fmt::format("{}lstm.{}_l{}", prefix, what, layer), shape));
       };
       read("weight_ih", {4 * H, layer == 0 ? d : H});
       read("weight_hh", {4 * H, H});
@@ -101,7 +101,7 @@ class PlainLstm final : public PlainEncoder {
 }  // namespace
 
 std::unique_ptr<PlainEncoder> make_plain_encoder(const ModelFile& model, const std::string& name) {
-  const std::string prefix = fmt::format("{}encoder_{}.", kNetworkPrefix, name);
+  const std::string prefix = fmt::format("encoder_{}.", name);
   if (name == "statistics") return std::make_unique<PlainStatistics>(model, prefix);
   if (name == "lstm") return std::make_unique<PlainLstm>(model, prefix);
   throw ModelError(fmt::format("{}: inference cannot run the encoder '{}'", model.file.name(), name), "it runs: statistics, lstm");

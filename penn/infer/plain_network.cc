@@ -16,8 +16,8 @@ namespace {
 double scaled_log(double x, double low, double high) { return 2 * std::log(x / low) / std::log(high / low) - 1; }
 
 DenseLayer read_layer(const SafetensorsFile& file, const std::string& name, size_t inputs, size_t outputs) {
-  const std::vector<float> weight = file.read<float>(kNetworkPrefix + name + ".weight", {outputs, inputs});
-  DenseLayer layer{PackedMatrix(static_cast<int>(outputs), static_cast<int>(inputs)), file.read<float>(kNetworkPrefix + name + ".bias", {outputs})};
+  const std::vector<float> weight = read_network_tensor(file, name + ".weight", {outputs, inputs});
+  DenseLayer layer{PackedMatrix(static_cast<int>(outputs), static_cast<int>(inputs)), read_network_tensor(file, name + ".bias", {outputs})};
   for (size_t r = 0; r < outputs; ++r)
     for (size_t c = 0; c < inputs; ++c) layer.matrix.at(static_cast<int>(r), static_cast<int>(c)) = weight[r * inputs + c];
   return layer;

@@ -59,8 +59,17 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
   write_safetensors(path, metadata, std::move(tensors));
 }
 
-ModelFile open_model(const fs::path& path) {
-  SafetensorsFile opened(path);  // on its own line: gcc 12 destroys the members before it twice when it throws inside the braces
+// The file is opened on its own, not inside braces: gcc 12 destroys the members before it twice when it throws there.
+ModelFile open_model(const fs::path& path) { return open_model(SafetensorsFile(path)); }
+
+std::vector<float> read_network_tensor(const SafetensorsFile& file, const std::string& name, const Shape& shape) {
+  std::vector<float> values = file.read<float>(kNetworkPrefix + name, shape);
+  for (const float v : values)
+    if (!std::isfinite(v)) throw ModelError(fmt::format("{}: the tensor '{}' holds values that are not finite", file.name(), kNetworkPrefix + name));
+  return values;
+}
+
+ModelFile open_model(SafetensorsFile opened) {
   ModelFile model{.info = {}, .system = {}, .observation = 0, .file = std::move(opened)};
   const SafetensorsFile& file = model.file;
   const auto refuse = [&](const std::string& reason, const std::string& hint = "") { throw ModelError(fmt::format("{}: {}", file.name(), reason), hint); };
@@ -104,6 +113,11 @@ ModelFile open_model(const fs::path& path) {
   info.familiarity.spread = file.read<float>("familiarity.spread", {k});
   info.familiarity.inside = file.read<float>("familiarity.inside", {1001});
   info.familiarity.outside = file.read<float>("familiarity.outside", {1001});
+  for (const auto* list : {&info.familiarity.mean, &info.familiarity.directions, &info.familiarity.spread, &info.familiarity.inside, &info.familiarity.outside})
+    for (const float v : *list)
+      if (!std::isfinite(v)) refuse("the statistics of the embedding are not finite");
+  for (const float v : info.familiarity.spread)
+    if (!(v > 0)) refuse("the statistics of the embedding have a spread that is not positive");
   info.value_low = file.read<float>("values.low", {d});
   info.value_high = file.read<float>("values.high", {d});
   const TensorInfo* curve = file.find("curve");

@@ -49,6 +49,9 @@ void save_model(const std::filesystem::path& path, const ModelInfo& info, std::v
 // Checks everything but the network's tensors; ModelError with the reason where something is missing, damaged, of another version or
 // does not fit together.
 ModelFile open_model(const std::filesystem::path& path);
+ModelFile open_model(SafetensorsFile file);
+// A tensor of the network as finite floats; ModelError where it is missing, has another shape, or holds anything else.
+std::vector<float> read_network_tensor(const SafetensorsFile& file, const std::string& name, const Shape& shape);
 // The path itself, or the shipped model of that name; ModelError where there is neither.
 std::filesystem::path find_model(const std::string& what);
 std::string describe_model(const ModelFile& model);

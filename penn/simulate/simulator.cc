@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 
 #include "penn/base/denormals.h"
 #include "penn/base/error.h"
@@ -66,9 +67,29 @@ struct Simulator::Body {
   void set_length(int64_t samples) {
     if (samples < 2) throw UsageError(fmt::format("a trajectory needs at least 2 samples, got {}", samples));
     const int64_t most = system.simulation.burn_in.high + samples;
+    const FractionalGrids before = grids;
     grids.driving = grid_for(program.driving_noises, (most - 1) * system.simulation.steps_per_sample + 1);
     grids.measurement = grid_for(program.measurement_noises, most);
+    if (grids.driving != before.driving || grids.measurement != before.measurement) idle_runners.clear();
     length = samples;
+  }
+
+  // Runners are kept from one run to the next: with fractional noise each holds megabytes, and training runs every few milliseconds.
+  std::unique_ptr<LaneRunner> take_runner() {
+    {
+      const std::lock_guard lock(runners_mutex);
+      if (!idle_runners.empty()) {
+        std::unique_ptr<LaneRunner> runner = std::move(idle_runners.back());
+        idle_runners.pop_back();
+        return runner;
+      }
+    }
+    return std::make_unique<LaneRunner>(program, setup, *kernel, grids);
+  }
+  void give_back(std::vector<std::unique_ptr<LaneRunner>>& runners) {
+    const std::lock_guard lock(runners_mutex);
+    for (auto& runner : runners)
+      if (runner) idle_runners.push_back(std::move(runner));
   }
 
   // A grid of at least `steps`, where one of these noises is fractional. Training changes the length with every batch; sizes are
@@ -99,6 +120,8 @@ struct Simulator::Body {
   std::string warning;
   FractionalGrids grids;
   std::map<int64_t, std::shared_ptr<const FractionalGrid>> made_grids;
+  std::mutex runners_mutex;
+  std::vector<std::unique_ptr<LaneRunner>> idle_runners;
   int64_t length = 0;
 };
 
@@ -134,7 +157,7 @@ SimulationCount Simulator::run(uint64_t first, int64_t count, float* theta, floa
     parallel_for(groups, threads, [&](int64_t group, int thread) {
       const FlushDenormals flush;
       auto& runner = runners[static_cast<size_t>(thread)];
-      if (!runner) runner = std::make_unique<LaneRunner>(body_->program, body_->setup, *body_->kernel, body_->grids);
+      if (!runner) runner = body_->take_runner();
       const size_t begin = static_cast<size_t>(group) * kLanes, size = std::min<size_t>(kLanes, jobs.size() - begin);
       runner->run(std::span(jobs).subspan(begin, size), output, std::span(failed).subspan(begin, size));
     });
@@ -147,6 +170,7 @@ SimulationCount Simulator::run(uint64_t first, int64_t count, float* theta, floa
     result.discarded += static_cast<int64_t>(again.size());
     result.kept += static_cast<int64_t>(jobs.size() - again.size());
     jobs = std::move(again);
+    if (jobs.empty()) body_->give_back(runners);
     const bool is_hopeless = !jobs.empty() && (attempt + 1 >= kMostAttempts || (attempt + 1 >= kHopelessAttempts && result.kept == 0 && result.discarded >= kHopelessDraws));
     if (is_hopeless)
       throw SystemError(fmt::format("{}: trajectory {} left the finite numbers {} times in a row ({:.1f} % of all draws did)", body_->system.source_name,

@@ -1,6 +1,6 @@
 // The evaluation report: {kind: "evaluation", parameters, truth, estimate, sd, pit, coverage, ...} (fields: web/README.md).
 import { csvText, element, labelNodes, saveText, select } from "./dom.js";
-import { Evaluation, deviation, mean, share } from "./evaluation_data.js";
+import { Evaluation, deviation, mean } from "./evaluation_data.js";
 import { drawCoverage, drawErrorMap, drawEstimates, drawLoss, drawQq, drawRankDifference, drawRanks, drawZScores } from "./evaluation_plots.js";
 import { Figure } from "./figure.js";
 import { drawHeatMap, heatMapHeight } from "./heat_map.js";
@@ -57,7 +57,8 @@ export function showEvaluation(root, data) {
 function accuracyTable(evaluation) {
   const rows = evaluation.parameters.map((parameter, k) => {
     const error = evaluation.error(k), z = evaluation.z(k), { low, high } = parameter;
-    const within = evaluation.pit ? share(evaluation.pit[k], (u) => Math.abs(2 * u - 1) <= 0.9) : NaN;
+    const at = (evaluation.levels() ?? []).findIndex((level) => Math.abs(level - 0.9) < 1e-9);
+    const within = at >= 0 ? evaluation.coverage(k, evaluation.levels())[at] : NaN;
     return { name: parameter.name, k, error: mean(error), errorSd: deviation(error), sd: mean(evaluation.sd[k]), relative: mean(error) / (high - low), zMean: mean(z), zSd: deviation(z), within };
   });
   const signed = (x) => fixedDecimals(x, 2), heads = ["mean |error|", "SD of |error|", "share of the box", "mean posterior SD", "mean z", "SD of z", "90 % interval holds"];

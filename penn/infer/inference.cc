@@ -8,6 +8,7 @@
 #include "penn/base/error.h"
 #include "penn/density/mixture_box.h"
 #include "penn/density/mixture_product.h"
+#include "penn/infer/dither.h"
 #include "penn/infer/parameter_box.h"
 
 namespace penn {
@@ -15,6 +16,7 @@ namespace {
 
 // By Markov's inequality at most one training trajectory in a hundred has more of its samples outside the 0.1 % and 99.9 % points of all.
 constexpr double kValuesOutside = 0.2;
+constexpr double kCoarse = 0.3;  // step of rounding over typical change
 constexpr double kDisagreement = -5;  // log agreement of combined trajectories
 constexpr double kFewEffective = 0.5;
 
@@ -67,6 +69,10 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
     else if (2 * standing > n)
       warnings.push_back(fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name,
                                      100.0 * static_cast<double>(standing) / static_cast<double>(n - 1)));
+    const Rounding rounding = find_rounding(observed.z.data() + c, observed.n, static_cast<int64_t>(d));
+    if (rounding.step > kCoarse * rounding.typical_change)
+      warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}, and typically changes by {:.3g} from one sample to the next: what happens on small scales is lost", name,
+                                     rounding.step, rounding.typical_change));
     if (static_cast<double>(outside) > kValuesOutside * static_cast<double>(n))
       warnings.push_back(fmt::format(
           "{:.0f} % of the values of {} lie outside the range of the training data ({:.3g} to {:.3g}): other units, or an offset?",

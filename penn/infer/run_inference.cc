@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <map>
 
+#include "penn/infer/dither.h"
 #include "penn/infer/evaluation.h"
 #include "penn/infer/exact_process.h"
 #include "penn/infer/inference.h"
@@ -29,7 +30,9 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
       const std::span<const size_t> batch(&members[first], std::min(kBatch, members.size() - first));
       std::vector<float> z, sampling;
       for (const size_t i : batch) {
-        z.insert(z.end(), observed[i].z.begin(), observed[i].z.end());
+        std::vector<Rounding> roundings;
+        const std::vector<float> unrounded = undo_rounding(observed[i].z, n, model.info.network.inputs, roundings);
+        z.insert(z.end(), unrounded.begin(), unrounded.end());
         // A model of one interval knows no other; the difference is a warning.
         sampling.push_back(static_cast<float>(model.info.sampling.is_single() ? model.info.sampling.low : observed[i].sampling));
       }

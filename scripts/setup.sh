@@ -16,8 +16,8 @@ missing=""
 for package in $packages; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing="$missing $package"
 done
-# The tests of the pages (web/): asked for by command, because node and its npm often come from elsewhere than Debian.
-for tool in node:nodejs npm:npm chromium:chromium; do
+# For the tests: asked for by command, because node, npm and python often come from elsewhere than Debian.
+for tool in node:nodejs npm:npm chromium:chromium python3:python3; do
   command -v "${tool%%:*}" >/dev/null || missing="$missing ${tool##*:}"
 done
 [ -z "$missing" ] && exit 0

@@ -40,6 +40,7 @@ Estimator random_estimator(const SystemChoice& choice, const NetworkOptions& opt
   info.lengths = {batch.length, batch.length};
   info.sampling = choice.system.simulation.sampling;
   measure_values({batch}, info.value_low, info.value_high);
+  info.on_lattice = find_lattices({batch});
   info.familiarity = measure_familiarity(network, {batch}, {batch});
   const fs::path file = fs::temp_directory_path() / fmt::format("penn-bench-{}.safetensors", getpid());
   save_model(file, info, network);

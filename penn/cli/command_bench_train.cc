@@ -90,7 +90,7 @@ int bench_train(const std::string& what, int given_threads, const std::string& j
     if (flops > 0) row["gflops"] = flops / seconds * 1e-9, row["share_of_peak"] = flops / seconds * 1e-9 / peak;
     rows.push_back(row);
     if (quiet) return;
-    fmt::print("{:<34} {:>7.0f} trajectories/s  {:>6.1f} x stock  {:>6.1f} x stock, one thread  {:>6.0f}/s with simulating ({:.0f} % of the time)", name, rate, rate / stock_rate,
+    fmt::print("{:<34} {:>7.0f} trajectories/s  {:>6.1f} x stock  {:>6.1f} x best stock  {:>6.0f}/s with simulating ({:.0f} % of the time)", name, rate, rate / stock_rate,
                rate / best_stock_rate, whole, 100 * simulating / (seconds + simulating));
     if (flops > 0) fmt::print("  {:.0f} GFLOP/s, {:.0f} % of peak", flops / seconds * 1e-9, 100 * flops / seconds * 1e-9 / peak);
     fmt::print("\n");

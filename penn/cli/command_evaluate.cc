@@ -1,6 +1,7 @@
 // penn evaluate: accuracy and calibration of a model on trajectories with known parameters. Exit code 3 when calibration fails.
 #include <fmt/format.h>
 
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -18,6 +19,7 @@ constexpr int kNotCalibrated = 3;
 struct Options {
   std::string model, json_file, report_file;
   EvaluationOptions evaluation;
+  bool count_given = false;
 };
 
 int evaluate_model(Options& options) {
@@ -26,7 +28,9 @@ int evaluate_model(Options& options) {
   catch_interrupts();
   Evaluation result;
   {
-    ProgressBar bar("evaluating", options.evaluation.count);
+    const bool all_of_directory = !options.evaluation.data.empty() && !options.count_given;
+    if (all_of_directory) options.evaluation.count = std::numeric_limits<int64_t>::max();
+    ProgressBar bar("evaluating", all_of_directory ? 0 : options.evaluation.count);
     options.evaluation.progress = [&](int64_t done) {
       bar.update(done);
       return !is_interrupted();
@@ -52,7 +56,7 @@ void add_command_evaluate(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("evaluate", "Accuracy and calibration of a model; exit code 3 when it is not calibrated");
   command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
   EvaluationOptions& o = options->evaluation;
-  command->add_option("-n,--count", o.count, "Number of trajectories")
+  CLI::Option* count = command->add_option("-n,--count", o.count, "Number of trajectories; with --data by default all")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000000}))
       ->capture_default_str();
   command->add_option("--data", o.data, "Directory of `penn simulate` to use instead of fresh trajectories");
@@ -62,7 +66,10 @@ void add_command_evaluate(CLI::App& app, Run& run) {
   command->add_option("--json", options->json_file, "Write everything as JSON to a file, or to standard output with -");
   command->add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
   command->add_flag("--keep", o.keep, "Put truth, mean and SD of every trajectory into the JSON");
-  command->callback([options, &run] { run = [options] { return evaluate_model(*options); }; });
+  command->callback([options, count, &run] {
+    options->count_given = count->count() > 0;
+    run = [options] { return evaluate_model(*options); };
+  });
 }
 
 }  // namespace penn

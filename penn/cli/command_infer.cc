@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -45,13 +46,26 @@ std::vector<double> read_truth(const std::vector<std::string>& given, const Syst
   return truth;
 }
 
+// Results may replace older results, but never what they were made from.
+void refuse_to_replace_inputs(const Options& options) {
+  std::error_code ignored;
+  std::vector<std::string> inputs = options.data;
+  inputs.push_back(find_model(options.model).string());
+  for (const std::string& output : {options.json_file, options.draws_file, options.report_file})
+    for (const std::string& input : inputs)
+      if (!output.empty() && std::filesystem::equivalent(output, input, ignored))
+        throw UsageError(fmt::format("'{}' would be replaced by the result", output), "choose another name");
+}
+
 int infer_files(const Options& options) {
   if (options.samples_given && options.draws_file.empty()) throw UsageError("--samples needs a file for the draws", "add --draws FILE");
+  refuse_to_replace_inputs(options);
   const Estimator estimator(open_model(find_model(options.model)), options.threads);
   const ObservationFormat format = observation_format(estimator);
   std::vector<ObservedTrajectory> observed;
   for (const std::string& file : options.data)
     for (ObservedTrajectory& trajectory : read_observations(file, format, options.observation)) observed.push_back(std::move(trajectory));
+  spread_roundings(estimator, observed);
   const std::vector<double> truth = read_truth(options.truth, estimator.system());
   std::vector<Inference> answers = infer(estimator, options.model, observed);
   if (options.combine) answers = {combine_inferences(answers)};
@@ -64,7 +78,7 @@ int infer_files(const Options& options) {
   if (options.predictive > 0)
     for (size_t i = 0; i < answers.size(); ++i) try {
         answers[i].predictive =
-            check_predictive(estimator.system(), estimator.observation(), answers[i].posterior, observed[i].z, observed[i].sampling,
+            check_predictive(estimator.system(), estimator.observation(), answers[i].posterior, observed[i].seen, observed[i].sampling,
                              {.draws = options.predictive, .seed = options.seed, .threads = options.threads});
         for (const std::string& warning : answers[i].predictive->warnings) answers[i].warnings.push_back(warning);
       } catch (const UsageError&) {

@@ -1,6 +1,7 @@
 #include "penn/infer/dither.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "penn/base/random.h"
@@ -49,15 +50,18 @@ Rounding find_rounding(const float* z, int64_t n, int64_t stride) {
   return rounding;
 }
 
-std::vector<float> undo_rounding(std::span<const float> z, int64_t n, int64_t d, std::vector<Rounding>& roundings) {
+std::vector<float> spread_rounding(std::span<const float> z, int64_t n, int64_t d, std::vector<Rounding>& roundings) {
   std::vector<float> out(z.begin(), z.end());
   roundings.clear();
   for (int64_t c = 0; c < d; ++c) {
     const Rounding rounding = find_rounding(z.data() + c, n, d);
     roundings.push_back(rounding);
     if (rounding.step == 0) continue;
+    // Another trajectory gets other draws, so that they average out where several are combined.
+    uint64_t key = kDitherSeed;
+    for (int64_t i = 0; i < n; ++i) key = (key ^ std::bit_cast<uint32_t>(z[static_cast<size_t>(i * d + c)])) * 0x9e3779b97f4a7c15u;
     for (int64_t i = 0; i < n; ++i) {
-      const double u = RandomKey{kDitherSeed, static_cast<uint64_t>(i), 0}.uniform(static_cast<uint32_t>(c), 0) - 0.5;
+      const double u = RandomKey{key, static_cast<uint64_t>(i), 0}.uniform(static_cast<uint32_t>(c), 0) - 0.5;
       float& value = out[static_cast<size_t>(i * d + c)];
       value = static_cast<float>(value + u * rounding.step);
     }

@@ -1,6 +1,8 @@
 // Recorded values are rounded: to a digit, to a step of a converter. Simulated ones are not, and a statistic such as the mean logarithm of
-// increments takes an exact repetition for an increment of size zero. Where the values of a channel lie on a lattice and repeat, the rounding is
-// undone in law: a uniform draw of one step width is added to every value (the same for the same data, always).
+// increments takes an exact repetition for an increment of size zero. Where the values of a channel lie on a lattice and repeat, a uniform draw of
+// one step width is added to every value (the same for the same data, always). This gives small increments a law like that before rounding; it does
+// not bring back what was lost: rounding and draw together are white noise of variance step^2 / 6, which matters where the step is not small
+// beside the changes from sample to sample.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +20,7 @@ struct Rounding {
 // One channel: z (n) with the given stride.
 Rounding find_rounding(const float* z, int64_t n, int64_t stride);
 
-// z (n, d) with the rounding of every channel undone; roundings (d) tells what was found.
-std::vector<float> undo_rounding(std::span<const float> z, int64_t n, int64_t d, std::vector<Rounding>& roundings);
+// z (n, d) with the draws added; roundings (d) tells what was found.
+std::vector<float> spread_rounding(std::span<const float> z, int64_t n, int64_t d, std::vector<Rounding>& roundings);
 
 }  // namespace penn

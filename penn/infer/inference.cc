@@ -8,7 +8,6 @@
 #include "penn/base/error.h"
 #include "penn/density/mixture_box.h"
 #include "penn/density/mixture_product.h"
-#include "penn/infer/dither.h"
 #include "penn/infer/parameter_box.h"
 
 namespace penn {
@@ -69,10 +68,12 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
     else if (2 * standing > n)
       warnings.push_back(fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name,
                                      100.0 * static_cast<double>(standing) / static_cast<double>(n - 1)));
-    const Rounding rounding = find_rounding(observed.z.data() + c, observed.n, static_cast<int64_t>(d));
+    const Rounding rounding = c < observed.roundings.size() ? observed.roundings[c] : Rounding();
     if (rounding.step > kCoarse * rounding.typical_change)
-      warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}, and typically changes by {:.3g} from one sample to the next: what happens on small scales is lost", name,
+      warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}, and typically changes by {:.3g} from one sample to the next: what shows on small scales, and short times, is biased", name,
                                      rounding.step, rounding.typical_change));
+    else if (rounding.step > 0)
+      warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}: every value was spread over its step", name, rounding.step));
     if (static_cast<double>(outside) > kValuesOutside * static_cast<double>(n))
       warnings.push_back(fmt::format(
           "{:.0f} % of the values of {} lie outside the range of the training data ({:.3g} to {:.3g}): other units, or an offset?",
@@ -123,9 +124,10 @@ Inference combine_inferences(std::span<const Inference> single) {
   for (const Inference& one : single) {
     posteriors.push_back(one.posterior);
     answer.n += one.n;
-    answer.familiarity = std::min(answer.familiarity, one.familiarity);
+    answer.familiarity = std::min(answer.familiarity, one.familiarity);  // see below
     for (const std::string& warning : one.warnings) answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
   }
+  answer.familiarity = std::min(1.0, answer.familiarity * static_cast<double>(single.size()));  // the smallest of many is small by chance
   const ProductResult product = multiply_posteriors(ProductDensity(std::move(posteriors), answer.box));
   answer.posterior = product.mixture;
   if (product.log_agreement < kDisagreement)

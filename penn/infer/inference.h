@@ -54,6 +54,10 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
 // Everything that follows from one posterior.
 Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate);
 
+// Recorded values are rounded where simulated ones are not: fills `seen` and `roundings` (dither.h), except for channels whose
+// training data lie on a lattice themselves. To be called before infer().
+void spread_roundings(const Estimator& estimator, std::vector<ObservedTrajectory>& observed);
+
 // The estimator on every trajectory; those of one length go together. model_name: as the user calls it.
 std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed);
 

@@ -19,15 +19,15 @@ std::string channel_list(const ObservationFormat& format) {
   return fmt::format("{}", fmt::join(format.channels, ", "));
 }
 
-// "t", "Time", "time [s]", "t (ms)".
+// "t", "Time", "time [s]", "t (ms)", "time_s", "Time/s", "timestamp".
 bool is_time_name(const std::string& name) {
   std::string word;
   for (const char c : name) {
     if (!std::isalpha(static_cast<unsigned char>(c))) break;
     word += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
-  const bool has_unit = word.size() == name.size() || name[word.size()] == ' ' || name[word.size()] == '[' || name[word.size()] == '(';
-  return has_unit && (word == "t" || word == "time");
+  const bool has_unit = word.size() == name.size() || std::string(" [(_/,").find(name[word.size()]) != std::string::npos;
+  return has_unit && (word == "t" || word == "time" || word == "timestamp");
 }
 
 // Rows of numbers with words for where each came from; the one form CSV and NPY both take.
@@ -85,7 +85,23 @@ double check_time(const Rows& rows, size_t column, std::vector<std::string>& war
     warnings.push_back(
         fmt::format("times are uneven: up to {:.0f} % of the sampling interval away from a uniform grid; read as uniform", 100 * distance));
   // Ten digits: 0.1 shall not become 0.09999999999999999.
-  return std::stod(fmt::format("{:.10g}", (rows.at(rows.count - 1, column) - rows.at(0, column)) / static_cast<double>(rows.count - 1)));
+  const double interval = (rows.at(rows.count - 1, column) - rows.at(0, column)) / static_cast<double>(rows.count - 1);
+  if (!(interval > 1e-30 && interval < 1e30))
+    throw DataError(fmt::format("{}: the times rise by {:g} from sample to sample", rows.in_file, interval), "use other units of time");
+  return std::stod(fmt::format("{:.10g}", interval));
+}
+
+// A column that nobody named a time but that rises uniformly, in other steps than the model's: ignored, it would make every rate wrong in
+// silence. Row numbers (whole numbers that rise by 1 from 0 or 1) are no time. -1: none.
+int unnamed_time(const Rows& rows, const ObservationFormat& format, const std::vector<size_t>& channels) {
+  if (rows.count < 3) return -1;
+  for (size_t c = 0; c < rows.columns; ++c) {
+    if (std::find(channels.begin(), channels.end(), c) != channels.end() || !(grid_distance(rows, c) <= kTimeSilent)) continue;
+    const double first = rows.at(0, c), step = (rows.at(rows.count - 1, c) - first) / static_cast<double>(rows.count - 1);
+    if (step == 1 && (first == 0 || first == 1)) continue;
+    if (step < format.sampling.low * (1 - kSameSampling) || step > format.sampling.high * (1 + kSameSampling)) return static_cast<int>(c);
+  }
+  return -1;
 }
 
 struct Layout {
@@ -111,7 +127,10 @@ Layout find_layout(const Rows& rows, const ObservationFormat& format, bool colum
       const auto found = std::find(rows.names.begin(), rows.names.end(), channel);
       if (found != rows.names.end()) layout.channels.push_back(static_cast<size_t>(found - rows.names.begin()));
     }
-    if (layout.channels.size() == d) return layout;
+    if (layout.channels.size() == d) {
+      if (layout.time < 0) layout.time = unnamed_time(rows, format, layout.channels);
+      return layout;
+    }
   }
   rest_in_order();
   if (layout.channels.size() == d) return layout;

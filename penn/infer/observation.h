@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "penn/base/input_file.h"
+#include "penn/infer/dither.h"
 #include "penn/system/system.h"
 
 namespace penn {
@@ -29,6 +30,8 @@ struct ObservedTrajectory {
   std::string source;    // "bead.csv", "many.npy[3]"
   int64_t n = 0;         // samples
   std::vector<float> z;  // (n, d)
+  std::vector<float> seen = {};          // (n, d): z as the network and the predictive check see it, with rounding spread (dither.h); empty: z
+  std::vector<Rounding> roundings = {};  // (d), where it was looked for
   double sampling = 0;   // measured, given or assumed
   bool has_time = false;
   std::vector<std::string> warnings;

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <map>
 
-#include "penn/infer/dither.h"
 #include "penn/infer/evaluation.h"
 #include "penn/infer/exact_process.h"
 #include "penn/infer/inference.h"
@@ -20,6 +19,18 @@ ObservationFormat observation_format(const Estimator& estimator) {
   return format;
 }
 
+void spread_roundings(const Estimator& estimator, std::vector<ObservedTrajectory>& observed) {
+  for (ObservedTrajectory& o : observed) {
+    const int64_t d = estimator.info().network.inputs;
+    o.seen = spread_rounding(o.z, o.n, d, o.roundings);
+    for (int64_t c = 0; c < d; ++c)
+      if (estimator.info().on_lattice[static_cast<size_t>(c)]) {
+        for (int64_t i = 0; i < o.n; ++i) o.seen[static_cast<size_t>(i * d + c)] = o.z[static_cast<size_t>(i * d + c)];
+        o.roundings[static_cast<size_t>(c)] = {};
+      }
+  }
+}
+
 std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed) {
   const ModelContext model{model_name, estimator.system(), estimator.observation(), estimator.info()};
   std::map<int64_t, std::vector<size_t>> by_length;
@@ -30,9 +41,8 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
       const std::span<const size_t> batch(&members[first], std::min(kBatch, members.size() - first));
       std::vector<float> z, sampling;
       for (const size_t i : batch) {
-        std::vector<Rounding> roundings;
-        const std::vector<float> unrounded = undo_rounding(observed[i].z, n, model.info.network.inputs, roundings);
-        z.insert(z.end(), unrounded.begin(), unrounded.end());
+        const std::vector<float>& seen = observed[i].seen.empty() ? observed[i].z : observed[i].seen;
+        z.insert(z.end(), seen.begin(), seen.end());
         // A model of one interval knows no other; the difference is a warning.
         sampling.push_back(static_cast<float>(model.info.sampling.is_single() ? model.info.sampling.low : observed[i].sampling));
       }

@@ -37,6 +37,7 @@ void Familiarity::distances(const float* embedding, double& inside_distance, dou
 double Familiarity::share_beyond(const float* embedding) const {
   double in = 0, out = 0;
   distances(embedding, in, out);
+  if (outside.back() == 0) return share_above(inside, in);
   return std::min(1.0, 2 * std::min(share_above(inside, in), share_above(outside, out)));
 }
 

@@ -19,8 +19,8 @@ struct Familiarity {
 
   int64_t embedding_size() const { return static_cast<int64_t>(mean.size()); }
   void distances(const float* embedding, double& inside, double& outside) const;
-  // The share of training-like trajectories at least as unusual as this one, as one number: twice the smaller of the two shares. 0: beyond
-  // everything seen.
+  // The shares of training-like trajectories at least as unusual as this one in the two distances, as one number: twice the smaller (a bound
+  // for the two together; the only one where the directions span everything). 0: beyond everything seen.
   double share_beyond(const float* embedding) const;
 };
 

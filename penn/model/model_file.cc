@@ -36,7 +36,7 @@ std::vector<double> flatten(const std::vector<LossPoint>& curve) {
 
 void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorView> network) {
   const json summary = {{"lengths", {info.lengths.low, info.lengths.high}}, {"sampling", {info.sampling.low, info.sampling.high}},
-                        {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
+                        {"on_lattice", info.on_lattice}, {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
                         {"trajectories", info.trajectories}, {"minutes", info.minutes}};
   const Metadata metadata = {{"format", fmt::format("penn model {}", kFormat)}, {"version", info.version}, {"system", info.system_text},
                              {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training.dump()},
@@ -92,6 +92,7 @@ ModelFile open_model(SafetensorsFile opened) {
     const json summary = parse_entry(file, "summary");
     info.lengths = {summary.at("lengths").at(0).get<int64_t>(), summary.at("lengths").at(1).get<int64_t>()};
     info.sampling = {summary.at("sampling").at(0).get<double>(), summary.at("sampling").at(1).get<double>()};
+    summary.at("on_lattice").get_to(info.on_lattice);
     summary.at("discarded_share").get_to(info.discarded_share);
     summary.at("validation_nll").get_to(info.validation_nll);
     summary.at("steps").get_to(info.steps);
@@ -120,6 +121,13 @@ ModelFile open_model(SafetensorsFile opened) {
     if (!(v > 0)) refuse("the statistics of the embedding have a spread that is not positive");
   info.value_low = file.read<float>("values.low", {d});
   info.value_high = file.read<float>("values.high", {d});
+  for (size_t c = 0; c < d; ++c)
+    if (!(std::isfinite(info.value_low[c]) && std::isfinite(info.value_high[c]) && info.value_low[c] <= info.value_high[c])) refuse("its range of observed values makes no sense");
+  if (info.on_lattice.size() != d) refuse("its description is of another number of channels");
+  const NetworkOptions& net = info.network;
+  if (info.lengths.low < 2 || info.lengths.low > info.lengths.high || info.lengths.high > 1'000'000'000 || static_cast<double>(info.lengths.low) != net.length_low ||
+      static_cast<double>(info.lengths.high) != net.length_high || info.sampling.low != net.sampling_low || info.sampling.high != net.sampling_high)
+    refuse("its trained ranges of length or sampling make no sense, or are not those of its network");
   const TensorInfo* curve = file.find("curve");
   if (!curve || curve->shape.size() != 2 || curve->shape[1] != kCurveColumns) refuse("the loss curve is missing or has another shape");
   const std::vector<double> rows = file.read<double>("curve");

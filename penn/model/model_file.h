@@ -27,6 +27,7 @@ struct ModelInfo {
   IntRange lengths;                // trained range, samples
   Range sampling;                  // trained range
   std::vector<float> value_low, value_high;  // per channel: the 0.1 % and 99.9 % points of training observations
+  std::vector<bool> on_lattice;    // per channel: training observations lie on a lattice and repeat, as of sign(x); then rounding is no accident
   double discarded_share = 0;
   double validation_nll = 0;       // of the kept weights, the parameters' own units
   int64_t steps = 0, trajectories = 0;

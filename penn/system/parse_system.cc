@@ -331,8 +331,8 @@ class SystemParser {
       refuse("the system is not one equation with one Gaussian noise");
     if (system_.observations.size() != 1 || system_.observations[0].channels.size() != 1) refuse("more than x is observed");
     const Simulation& simulation = system_.simulation;
-    if (simulation.method != Method::kEulerMaruyama || !simulation.sampling.is_single() || !simulation.burn_in.is_single())
-      refuse("it needs Euler-Maruyama, one sampling interval and one burn-in");
+    if (simulation.method != Method::kEulerMaruyama || !simulation.sampling.is_single() || !simulation.burn_in.is_single() || simulation.burn_in.low < 1)
+      refuse("it needs Euler-Maruyama, one sampling interval and one burn-in of at least one sample");
     const State& state = system_.states[0];
     const NodeId observed = system_.observations[0].channels[0].value;
     const NodeId coefficient = state.diffusion[0].coefficient;
@@ -344,6 +344,7 @@ class SystemParser {
       const double x = 4 * key.uniform(0, 3 * trial) - 2;
       system_.graph.evaluate(values, marks, [&](SymbolKind kind, int index) {
         if (kind == SymbolKind::kState) return x;
+        if (kind != SymbolKind::kParameter) return 100 + x;  // time: whatever depends on it does not fit
         const Range range = system_.parameters[static_cast<size_t>(index)].range;
         return range.low + key.uniform(0, 3 * trial + 1 + static_cast<uint32_t>(index)) * (range.high - range.low);
       });

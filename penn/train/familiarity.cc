@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "penn/infer/dither.h"
 #include "penn/network/penn_network.h"
 
 namespace penn {
@@ -49,6 +50,19 @@ Familiarity measure_familiarity(PennNetwork& network, const std::vector<Trajecto
   familiarity.inside = to_vector(torch::quantile(inside, at));
   familiarity.outside = to_vector(torch::quantile(outside, at));
   return familiarity;
+}
+
+std::vector<bool> find_lattices(const std::vector<TrajectoryBatch>& sets) {
+  const int64_t d = sets.front().channels;
+  std::vector<bool> lattices;
+  for (int64_t c = 0; c < d; ++c) {
+    int64_t rounded = 0, looked_at = 0;
+    for (const TrajectoryBatch& set : sets)
+      for (int64_t i = 0; i < std::min<int64_t>(set.count, 50); ++i, ++looked_at)
+        rounded += find_rounding(set.z.data() + i * set.length * d + c, set.length, d).step > 0;
+    lattices.push_back(2 * rounded > looked_at);
+  }
+  return lattices;
 }
 
 void measure_values(const std::vector<TrajectoryBatch>& sets, std::vector<float>& low, std::vector<float>& high) {

@@ -13,6 +13,9 @@ class PennNetwork;
 // Mean and covariance from `fitted`, distances from `held`, so that the distances are those of new trajectories.
 Familiarity measure_familiarity(PennNetwork& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& held);
 
+// Channels whose values lie on a lattice and repeat in most trajectories.
+std::vector<bool> find_lattices(const std::vector<TrajectoryBatch>& sets);
+
 // The 0.1 % and 99.9 % points of each channel.
 void measure_values(const std::vector<TrajectoryBatch>& sets, std::vector<float>& low, std::vector<float>& high);
 

@@ -6,8 +6,8 @@
 namespace penn {
 namespace {
 
-// Steps between two looks at the gradient's covariance and between two turns of the basis. Both change slowly; at these intervals they
-// cost about as much as the rest of the step of a small batch, and half of it buys nothing measurable (docs/recipe.md).
+// Steps between two looks at the gradient's covariance and between two turns of the basis. At 8 and 50 a training of soup ended 0.03 nats
+// higher (docs/recipe.md).
 constexpr int64_t kObserveEvery = 4, kRefreshEvery = 20;
 
 }  // namespace

@@ -327,6 +327,7 @@ class Trainer {
     info.minutes = progress_.seconds / 60;
     info.curve = progress_.curve;
     measure_values(validation_, info.value_low, info.value_high);
+    info.on_lattice = find_lattices(validation_);
     info.familiarity = measure_familiarity(*network_, fresh_for_familiarity(), validation_);
     save_model(run_.model, info, *network_);
   }

@@ -120,6 +120,16 @@ expect "a text file" 1 "manifest.json" "$penn" infer "$model" npy/manifest.json
 expect "no model" 1 "there is no model file" "$penn" infer nothing $one
 expect "data as a model" 1 "error: " "$penn" infer $one $one
 expect "no data" 2 "DATA" "$penn" infer "$model"
+cp bare.csv precious.csv
+expect "data are not replaced" 2 "would be replaced" "$penn" infer "$model" precious.csv --draws precious.csv
+expect "nor is the model" 2 "would be replaced" "$penn" infer "$model" bare.csv --json "$model"
+check "data are still there" cmp bare.csv precious.csv
+sed 's/^t,x/time_s,x/' slow.csv >named.csv
+expect "a time column of another name" 0 "warning: sampled every 0.3" "$penn" infer "$model" named.csv
+awk -F, '/^t,/ { print "when,x"; next } { print }' slow.csv >unnamed.csv
+expect "a time column nobody would recognise" 0 "warning: sampled every 0.3" "$penn" infer "$model" unnamed.csv
+awk '{ printf "%.1f\n", $1 }' values.txt >digits.csv
+expect "rounded data are told" 0 "warning: x is rounded to steps of 0.1" "$penn" infer "$model" digits.csv
 
 # ---- evaluation: the exit code is the verdict
 "$penn" evaluate "$model" -n 300 --json evaluation.json >evaluation.txt 2>&1

@@ -45,20 +45,20 @@ TEST(dither_test, the_law_of_increments_comes_back) {
   const std::vector<float> coarse = rounded(z, 0.02);
   EXPECT_LT(mean_log_increment(coarse), truth - 0.5);  // repetitions count as 1e-7
   std::vector<Rounding> found;
-  const std::vector<float> back = undo_rounding(coarse, 20000, 1, found);
+  const std::vector<float> back = spread_rounding(coarse, 20000, 1, found);
   EXPECT_NEAR(mean_log_increment(back), truth, 0.02);  // 1.11 / sqrt(20000) = 0.008 is the statistical error of one
-  EXPECT_EQ(undo_rounding(coarse, 20000, 1, found), back);
+  EXPECT_EQ(spread_rounding(coarse, 20000, 1, found), back);
   for (size_t i = 0; i < back.size(); ++i) EXPECT_LE(std::abs(back[i] - coarse[i]), 0.5 * 0.02 + 1e-5);
 }
 
 TEST(dither_test, what_is_not_rounded_stays_as_it_is) {
   std::vector<float> z = path(500);
   std::vector<Rounding> found;
-  EXPECT_EQ(undo_rounding(z, 500, 1, found), z);
+  EXPECT_EQ(spread_rounding(z, 500, 1, found), z);
   z[100] = z[99];  // one repetition, no lattice: a stuck sample
-  EXPECT_EQ(undo_rounding(z, 500, 1, found), z);
+  EXPECT_EQ(spread_rounding(z, 500, 1, found), z);
   const std::vector<float> constant(100, 0.25f);
-  EXPECT_EQ(undo_rounding(constant, 100, 1, found), constant);
+  EXPECT_EQ(spread_rounding(constant, 100, 1, found), constant);
 }
 
 TEST(dither_test, channels_are_treated_each_by_itself) {
@@ -66,7 +66,7 @@ TEST(dither_test, channels_are_treated_each_by_itself) {
   std::vector<float> both;
   for (size_t i = 0; i < a.size(); ++i) both.push_back(a[i]), both.push_back(b[i]);
   std::vector<Rounding> found;
-  const std::vector<float> out = undo_rounding(both, 400, 2, found);
+  const std::vector<float> out = spread_rounding(both, 400, 2, found);
   int same = 0, changed = 0;
   for (size_t i = 0; i < a.size(); ++i) same += out[2 * i] == a[i], changed += out[2 * i + 1] != b[i];
   EXPECT_EQ(same, 400);

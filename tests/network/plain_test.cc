@@ -48,6 +48,7 @@ SavedModel random_model(const std::string& system_name, const std::string& prese
   info.lengths = lengths;
   info.sampling = choice.system.simulation.sampling;
   measure_values({set}, info.value_low, info.value_high);
+  info.on_lattice = find_lattices({set});
   info.familiarity = measure_familiarity(*saved.network, {set}, {set});
   save_model(saved.path, info, *saved.network);
   return saved;

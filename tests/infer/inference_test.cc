@@ -161,7 +161,7 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
   EXPECT_EQ(all.sd.size(), 2u);
   EXPECT_EQ(all.n, 600);
   EXPECT_EQ(all.combined, 3);
-  EXPECT_EQ(all.familiarity, 0.2);
+  EXPECT_DOUBLE_EQ(all.familiarity, 3 * 0.2);  // the smallest of three
   EXPECT_TRUE(all.warnings.empty()) << all.warnings[0];
   EXPECT_EQ(inference_to_json(all)["combined"], 3);
 }

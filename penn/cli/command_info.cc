@@ -14,21 +14,15 @@
 namespace penn {
 namespace {
 
-#ifdef PENN_HAVE_TORCH
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() > ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
-#endif
-
 int info(const std::string& what) {
 #ifdef PENN_HAVE_TORCH
-  if (ends_with(what, ".checkpoint")) {
+  if (what.ends_with(".checkpoint")) {
     const Progress progress = read_checkpoint(what).progress;
     fmt::print("unfinished training: step {}, {:.1f} minutes, best validation NLL {}\n", progress.step, progress.seconds / 60,
                progress.validations > 0 ? fmt::format("{:.4f}", progress.best_nll) : "not known yet");
     return 0;
   }
-  if (ends_with(what, ".safetensors")) {
+  if (what.ends_with(".safetensors")) {
     fmt::print("{}\nMachine\n  {}\n", describe_model(open_model(find_model(what))), blas_report());
     return 0;
   }

@@ -4,17 +4,11 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "penn/base/error.h"
 
 namespace penn {
-namespace {
-
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() > ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
-
-}  // namespace
 
 bool needs_torch(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "", second = argc > 2 ? argv[2] : "";
@@ -22,7 +16,7 @@ bool needs_torch(int argc, char** argv) {
   if (first == "bench") return second == "train" || second == "infer";
   if (first != "info") return false;
   for (int i = 2; i < argc; ++i)
-    if (ends_with(argv[i], ".safetensors") || ends_with(argv[i], ".checkpoint")) return true;
+    if (std::string_view(argv[i]).ends_with(".safetensors") || std::string_view(argv[i]).ends_with(".checkpoint")) return true;
   return false;
 }
 

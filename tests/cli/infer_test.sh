@@ -5,28 +5,7 @@
 set -u
 penn=$1
 model=$(realpath "$2")
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-checks=0
-
-# expect NAME EXIT_CODE PATTERN COMMAND...: the exit code, and a pattern in the output (both streams).
-expect() {
-  name=$1; code=$2; pattern=$3; shift 3
-  output=$("$@" 2>&1); got=$?
-  checks=$((checks + 1))
-  if [ $got -ne "$code" ] || ! printf '%s' "$output" | grep -q -e "$pattern"; then
-    echo "FAILED: $name: exit code $got (expected $code), expected '$pattern' in:"; printf '%s\n' "$output" | head -40
-    failures=$((failures + 1))
-  fi
-}
-# check NAME COMMAND...: the command succeeds.
-check() {
-  name=$1; shift
-  checks=$((checks + 1))
-  "$@" >/dev/null 2>&1 || { echo "FAILED: $name"; failures=$((failures + 1)); }
-}
+. "$(dirname "$0")/checks.sh"
 
 "$penn" simulate soup -n 3 --seed 11 --set lg_tau=0 --set D=0.5 --csv -o csv >/dev/null || exit 1
 "$penn" simulate soup -n 20 --seed 12 -o npy >/dev/null || exit 1

@@ -4,27 +4,7 @@
 set -u
 penn=$(realpath "$1")
 here=$(cd "$(dirname "$0")" && pwd)
-folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
-cd "$folder" || exit 1
-failures=0
-checks=0
-
-# expect NAME EXIT_CODE PATTERN COMMAND...: the exit code, and a pattern in the output (both streams).
-expect() {
-  name=$1; code=$2; pattern=$3; shift 3
-  output=$("$@" 2>&1); got=$?
-  checks=$((checks + 1))
-  if [ $got -ne "$code" ] || ! printf '%s' "$output" | grep -q -e "$pattern"; then
-    echo "FAILED: $name: exit code $got (expected $code), expected '$pattern' in:"; printf '%s\n' "$output" | head -20
-    failures=$((failures + 1))
-  fi
-}
-check() {
-  name=$1; shift
-  checks=$((checks + 1))
-  "$@" >/dev/null 2>&1 || { echo "FAILED: $name"; failures=$((failures + 1)); }
-}
+. "$here/checks.sh"
 
 small="--batch 16 --length 40 --validation 100"
 expect "unknown preset" 2 "presets: fast, paper" "$penn" train soup -o m.safetensors --steps 5 --preset slow

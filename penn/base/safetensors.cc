@@ -80,11 +80,22 @@ uint64_t bytes_of(const TensorView& tensor) {
 }  // namespace
 
 size_t item_size(TensorType type) {
-  return type == TensorType::kU8 ? 1 : type == TensorType::kF32 ? 4 : 8;
+  switch (type) {
+    case TensorType::kU8:
+      return 1;
+    case TensorType::kF16:
+      return 2;
+    case TensorType::kF32:
+      return 4;
+    default:
+      return 8;
+  }
 }
 
 std::string_view name_of(TensorType type) {
   switch (type) {
+    case TensorType::kF16:
+      return "F16";
     case TensorType::kF32:
       return "F32";
     case TensorType::kF64:
@@ -236,7 +247,7 @@ const TensorInfo& SafetensorsFile::require(std::string_view name, TensorType typ
   const TensorInfo* info = find(name);
   const std::string which = this->name() + ": tensor '" + std::string(name) + "' ";
   if (info == nullptr) throw ModelError(which + "is missing", "not a model of this program and version");
-  if (info->type != type) {
+  if (info->type != type && !(info->type == TensorType::kF16 && type == TensorType::kF32)) {
     throw ModelError(which + "has the type " + std::string(name_of(info->type)) + ", needed is " +
                      std::string(name_of(type)));
   }
@@ -247,6 +258,12 @@ void SafetensorsFile::require_shape(const TensorInfo& info, const Shape& shape) 
   if (info.shape == shape) return;
   throw ModelError(name() + ": tensor '" + info.name + "' has the shape " + to_text(info.shape) + ", needed is " +
                    to_text(shape));
+}
+
+std::vector<float> SafetensorsFile::read_half(const TensorInfo& info) const {
+  std::vector<_Float16> half((info.end - info.begin) / sizeof(_Float16));
+  read_bytes(info, half.data());
+  return {half.begin(), half.end()};
 }
 
 void SafetensorsFile::read_bytes(const TensorInfo& info, void* to) const {

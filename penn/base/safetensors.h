@@ -18,7 +18,7 @@
 
 namespace penn {
 
-enum class TensorType { kF32, kF64, kI64, kU8 };
+enum class TensorType { kF16, kF32, kF64, kI64, kU8 };
 size_t item_size(TensorType type);          // bytes
 std::string_view name_of(TensorType type);  // "F32", ...
 
@@ -72,10 +72,12 @@ class SafetensorsFile {
   // The text of a metadata entry; ModelError when it is missing.
   const std::string& text(const std::string& key) const;
 
-  // The values of a tensor in C order; ModelError when it is missing or of another type.
+  // The values of a tensor in C order; ModelError when it is missing or of another type. Half precision is read as float.
   template <class T>
   std::vector<T> read(std::string_view name) const {
     const TensorInfo& info = require(name, tensor_type<T>());
+    if constexpr (std::is_same_v<T, float>)
+      if (info.type == TensorType::kF16) return read_half(info);
     std::vector<T> values((info.end - info.begin) / sizeof(T));
     read_bytes(info, values.data());
     return values;
@@ -91,6 +93,7 @@ class SafetensorsFile {
 
  private:
   const TensorInfo& require(std::string_view name, TensorType type) const;
+  std::vector<float> read_half(const TensorInfo& info) const;
   void require_shape(const TensorInfo& info, const Shape& shape) const;
   void check_checksum(const std::string& stored) const;
 

@@ -1,8 +1,10 @@
-// From the decoder's output r to the free vector y of SPEC section 2, for networks with the link "log":
-//   logits and means as they are,   u_kk = kSmallestScale + exp(r_kk),   u_kl = u_kk c_kl,   gamma_k = softplus^-1(u_kk).
+// From the decoder's output r to the free vector y of SPEC section 2, for networks with the link "relative":
+//   logits as they are,   u_kk = kSmallestScale + exp(r_kk),   u_kl = u_kk c_kl,   gamma_k = softplus^-1(u_kk),
+//   mu_1 as it is,        mu_jk = mu_1k + t_jk / u_jkk for the other components j.
 // Widths of posteriors span orders of magnitude. Through the softplus alone the network has to learn 1/width; here it learns its logarithm,
-// which is nearly linear in the logarithms of scales, and couplings do not change when a width does. The floor keeps components from
-// growing wider than anything a box can hold. With the link "direct", y = r: the paper's network.
+// which is nearly linear in the logarithms of scales, and couplings and distances between components do not change when a width does. Where the
+// posterior is narrow one centre has to be learned to a fraction of its width, not ten. The floor keeps components from growing wider
+// than anything a box can hold. With the link "direct", y = r: the paper's network.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +17,6 @@ inline constexpr float kSmallestScale = 0.3f;  // of u_kk, the box being [-1, 1]
 inline constexpr float kLargestLog = 12.0f;    // of r_kk; a width of 6e-6
 
 // r (B, K) -> y (B, K) in place.
-void apply_log_link(const MixtureShape& shape, int64_t B, float* y);
+void apply_relative_link(const MixtureShape& shape, int64_t B, float* y);
 
 }  // namespace penn

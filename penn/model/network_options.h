@@ -23,7 +23,7 @@ struct NetworkOptions {
   std::vector<std::string> encoders = {"lstm"};  // side by side; names: encoder_names()
   nlohmann::json encoder_settings =
       nlohmann::json::object();  // by encoder name; what is absent has the encoder's default
-  std::string link = "direct";  // from the decoder's output to the free vector: "direct" or "log" (penn/kernel/mixture_link.h)
+  std::string link = "direct";  // from the decoder's output to the free vector: "direct" or "relative" (penn/kernel/mixture_link.h)
   int decoder_blocks = 6;
   int decoder_width = 100;
   // Ranges that were trained. Where low < high, the decoder is given the logarithm, scaled to [-1, 1].

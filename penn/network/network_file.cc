@@ -9,7 +9,7 @@ namespace penn {
 
 void save_model(const std::filesystem::path& path, const ModelInfo& info, const PennNetwork& network) {
   TensorList tensors;
-  add_module(tensors, kNetworkPrefix, network);
+  add_compact_module(tensors, kNetworkPrefix, network);
   save_model(path, info, tensors.views());
 }
 

@@ -13,17 +13,17 @@ double scaled_log(double x, double low, double high) {
 }
 
 // mixture_link.h, differentiable.
-torch::Tensor log_link(const torch::Tensor& r, const MixtureShape& shape) {
+torch::Tensor relative_link(const torch::Tensor& r, const MixtureShape& shape) {
   const int64_t M = shape.parameters, N = shape.components, B = r.size(0);
-  const torch::Tensor log_scale = r.slice(1, N * (1 + M), N * (1 + 2 * M)).clamp_max(kLargestLog);
-  const torch::Tensor u = log_scale.exp() + kSmallestScale;
-  std::vector<torch::Tensor> parts = {r.slice(1, 0, N * (1 + M)), u + torch::log(-torch::expm1(-u))};
+  const torch::Tensor means = r.slice(1, N, N * (1 + M)).view({B, N, M});
+  const torch::Tensor u = r.slice(1, N * (1 + M), N * (1 + 2 * M)).clamp_max(kLargestLog).exp().view({B, N, M}) + kSmallestScale;
+  const torch::Tensor first = means.slice(1, 0, 1), others = first + means.slice(1, 1) / u.slice(1, 1);
+  std::vector<torch::Tensor> parts = {r.slice(1, 0, N), torch::cat({first, others}, 1).view({B, N * M}), (u + torch::log(-torch::expm1(-u))).view({B, N * M})};
   if (shape.full && M > 1) {
     std::vector<int64_t> row;  // of each strictly upper entry
     for (int64_t k = 0; k < M; ++k) row.insert(row.end(), static_cast<size_t>(M - 1 - k), k);
     const torch::Tensor rows = torch::tensor(row, torch::TensorOptions(torch::kInt64).device(r.device()));
-    const torch::Tensor scale = u.view({B, N, M}).index_select(2, rows);
-    parts.push_back((r.slice(1, N * (1 + 2 * M)).view({B, N, -1}) * scale).view({B, -1}));
+    parts.push_back((r.slice(1, N * (1 + 2 * M)).view({B, N, -1}) * u.index_select(2, rows)).view({B, -1}));
   }
   return torch::cat(parts, 1);
 }
@@ -73,7 +73,7 @@ torch::Tensor PennNetwork::forward(const torch::Tensor& z, const torch::Tensor& 
 
 torch::Tensor PennNetwork::decode(const torch::Tensor& embedding) {
   const torch::Tensor r = decoder_->forward(embedding);
-  return options_.link == "log" ? log_link(r, options_.mixture) : r;
+  return options_.link == "relative" ? relative_link(r, options_.mixture) : r;
 }
 
 }  // namespace penn

@@ -27,7 +27,7 @@ struct TrainOptions {
   uint64_t seed = 1;
 
   std::string optimiser = "soap";  // Adam in the gradients' own basis (gradient_basis.h), or "adam"
-  double learning_rate = 1e-3;
+  double learning_rate = 2e-3;
   bool constant_rate = false;    // else warm-up and cosine decay to 0 at the end of the budget
   double warm_up = 0.02;         // share of the budget
   double weight_decay = 0;

@@ -16,6 +16,7 @@
 #include "penn/network/mixture_head.h"
 #include "penn/network/network_file.h"
 #include "penn/network/penn_network.h"
+#include "penn/network/tensor_io.h"
 #include "penn/train/familiarity.h"
 #include "penn/train/schedule.h"
 
@@ -312,6 +313,7 @@ class Trainer {
     network_->to(torch::kCPU);
     device_ = torch::kCPU;
     network_->eval();
+    round_as_compact(*network_);  // what follows is said of the network as it will be read back
     ModelInfo info;
     info.version = version();
     info.system_text = system_.text;
@@ -321,7 +323,7 @@ class Trainer {
     info.lengths = options_.lengths;
     info.sampling = system_.simulation.sampling;
     info.discarded_share = progress_.discarded_share;
-    info.validation_nll = progress_.best_nll;
+    info.validation_nll = validation_nll();
     info.steps = progress_.step;
     info.trajectories = progress_.step * options_.batch;
     info.minutes = progress_.seconds / 60;

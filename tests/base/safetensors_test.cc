@@ -28,18 +28,21 @@ struct Example {
   std::vector<double> scale = {0.1};
   std::vector<int64_t> step = {1234567890123};
   std::vector<uint8_t> state = {1, 2, 3};
+  std::vector<uint16_t> half = {0x3C00, 0xC000, 0x3555, 0x0001};  // 1, -2, 0.333251953125, 2^-24
   Metadata metadata = {{"system", "name = \"oup\"\nlabel = \"lg τ\"\n"}, {"version", "0.1.0"}};
 
   void write(const std::filesystem::path& path) const {
     write_safetensors(path, metadata,
                       {{"state", TensorType::kU8, {3}, state.data()},
                        {"weights", TensorType::kF32, {2, 3}, weights.data()},
+                       {"half", TensorType::kF16, {4}, half.data()},
                        {"empty", TensorType::kF32, {0, 7}, nullptr},
                        {"scale", TensorType::kF64, {}, scale.data()},
                        {"step", TensorType::kI64, {1}, step.data()}});
   }
   void expect_in(const SafetensorsFile& file) const {
     EXPECT_EQ(file.read<float>("weights", {2, 3}), weights);
+    EXPECT_EQ(file.read<float>("half", {4}), (std::vector<float>{1, -2, 0.333251953125f, 0x1p-24f}));
     EXPECT_EQ(file.read<double>("scale", {}), scale);
     EXPECT_EQ(file.read<int64_t>("step"), step);
     EXPECT_EQ(file.read<uint8_t>("state"), state);
@@ -55,7 +58,7 @@ TEST(safetensors_test, tensors_and_texts_survive_the_trip) {
   example.expect_in(file);
   EXPECT_EQ(file.metadata(), example.metadata);
   EXPECT_EQ(file.text("version"), "0.1.0");
-  ASSERT_EQ(file.tensors().size(), 5u);
+  ASSERT_EQ(file.tensors().size(), 6u);
   EXPECT_EQ(file.find("empty")->shape, (Shape{0, 7}));
   EXPECT_EQ(file.find("none"), nullptr);
   EXPECT_EQ(directory.file_count(), 1u);
@@ -84,7 +87,7 @@ TEST(safetensors_test, written_bytes_follow_the_layout_rules) {
     }
     ++tensors;
     EXPECT_EQ(entry.size(), 3u);
-    size_t size = std::map<std::string, size_t>{{"F32", 4}, {"F64", 8}, {"I64", 8}, {"U8", 1}}.at(entry.at("dtype"));
+    size_t size = std::map<std::string, size_t>{{"F16", 2}, {"F32", 4}, {"F64", 8}, {"I64", 8}, {"U8", 1}}.at(entry.at("dtype"));
     const size_t item = size;
     for (const size_t extent : entry.at("shape")) size *= extent;
     const size_t begin = entry.at("data_offsets").at(0), end = entry.at("data_offsets").at(1);
@@ -97,7 +100,7 @@ TEST(safetensors_test, written_bytes_follow_the_layout_rules) {
                                            : static_cast<const void*>(example.state.data());
     EXPECT_EQ(std::memcmp(data.data() + begin, values, size), 0) << name;
   }
-  EXPECT_EQ(tensors, 5u);
+  EXPECT_EQ(tensors, 6u);
   size_t covered = 0;
   for (const auto& [begin, end] : spans) {
     EXPECT_EQ(begin, covered);
@@ -166,8 +169,8 @@ TEST(safetensors_test, refusals_say_what_is_wrong) {
             "m: tensor 'a' has no data_offsets");
   EXPECT_EQ(refusal(file_bytes("{\"a\":{\"dtype\":\"F32\",\"dtype\":\"F32\"}}")), "m: tensor 'a' has 'dtype' twice");
   EXPECT_EQ(refusal(file_bytes("{\"a\":{\"kind\":\"F32\"}}")), "m: tensor 'a' has an unknown entry 'kind'");
-  EXPECT_EQ(refusal(file_bytes(tensor("\"F16\"", "[2]", "[0,4]"), four)),
-            "m: tensor 't' has the type 'F16', known are F32, F64, I64 and U8");
+  EXPECT_EQ(refusal(file_bytes(tensor("\"BF16\"", "[2]", "[0,4]"), four)),
+            "m: tensor 't' has the type 'BF16', known are F16, F32, F64, I64 and U8");
   EXPECT_EQ(refusal(file_bytes(tensor("\"F32\"", "[-1]", "[0,4]"), four)),
             "m: the header has a negative number where none belongs (under 't')");
   EXPECT_EQ(refusal(file_bytes(tensor("\"F32\"", "[1.0]", "[0,4]"), four)),

@@ -28,10 +28,10 @@ async function ask(path, options) {
 }
 
 export function showLive(root, data) {
-  const chooser = element("div"), message = element("div", { "aria-live": "polite" }), answer = element("div", { "data-answer": "none" });
+  const chooser = element("div"), message = element("div", { "aria-live": "polite" }), answer = element("div", { class: "answer", "data-answer": "none" });
   root.append(element("header", {}, element("h1", {}, data.title ?? "penn: parameters from one trajectory")), chooser, message, answer);
   let busy = false, next = null, shown = null;
-  const clear = () => (answer.replaceChildren(), (shown = null));
+  const clear = () => (answer.replaceChildren(element("p", { class: "note" }, "The posterior appears here.")), (shown = null));
   // One request at a time; of those that arrive meanwhile only the last is sent, so a slider never builds a queue.
   const run = async (request) => {
     if (busy) return (next = request);
@@ -69,8 +69,8 @@ export function showLive(root, data) {
 
 function modelPanel(model, run) {
   const query = `?model=${encodeURIComponent(model.name)}`;
-  const columns = element("input", { type: "text", size: 12, placeholder: "found", "aria-label": "columns", "data-option": "columns" });
-  const sampling = element("input", { type: "text", inputmode: "decimal", size: 6, placeholder: "found", "aria-label": "time between samples", "data-option": "sampling" });
+  const columns = element("input", { type: "text", size: 12, placeholder: "automatic", "aria-label": "columns", "data-option": "columns" });
+  const sampling = element("input", { type: "text", inputmode: "decimal", size: 8, placeholder: "automatic", "aria-label": "time between samples", "data-option": "sampling" });
   let last = null;
   const infer = (file) => {
     last = file;
@@ -108,6 +108,6 @@ function modelPanel(model, run) {
     });
     return element("div", { class: "slider" }, element("span", { class: "label" }, labelNodes(parameterParts(p))), slider, value);
   });
-  return element("div", { class: "live" }, drop, element("fieldset", {}, element("legend", {}, "Or simulate one with known parameters"), sliders,
+  return element("div", { class: "live" }, drop, element("fieldset", {}, element("legend", {}, "Or simulate one with known parameters"), element("div", { class: "sliders" }, sliders),
     element("div", { class: "row" }, element("label", { class: "select" }, "samples ", length), element("button", { type: "button", class: "simulate", onclick: () => (++seed, simulate()) }, "Draw a fresh trajectory"))));
 }

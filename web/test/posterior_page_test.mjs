@@ -39,7 +39,7 @@ test("opens_from_disk_without_a_word_or_a_request_and_every_panel_is_drawn", asy
   }
 });
 
-// Twelve parameters, ten components. Times: the best of three openings and the median of 25 slider moves, since other programs run beside.
+// Twelve parameters, ten components. Times: the best of three openings, and of three medians of 25 slider moves, since other programs run beside.
 test("twelve_parameters_stay_within_two_megabytes_1500_ms_to_open_and_50_ms_per_slider_move", async () => {
   let drawn = Infinity, page;
   for (let i = 0; i < 3; ++i) {
@@ -47,7 +47,7 @@ test("twelve_parameters_stay_within_two_megabytes_1500_ms_to_open_and_50_ms_per_
     page = await open(browser, "posterior_12", cfhnPosterior(4000));
     drawn = Math.min(drawn, Number(await page.getAttribute("#penn", "data-drawn")));
   }
-  const slide = await page.evaluate(async () => {
+  const move = () => page.evaluate(async () => {
     const { explorer } = pennPage, input = document.querySelector('input[data-parameter="a1"]'), times = [];
     for (let i = 0; i < 25; ++i) {
       input.value = 400 + 8 * i;
@@ -57,6 +57,7 @@ test("twelve_parameters_stay_within_two_megabytes_1500_ms_to_open_and_50_ms_per_
     }
     return times.sort((a, b) => a - b)[12];
   });
+  const slide = Math.min(await move(), await move(), await move());
   console.log(`  12 parameters: ${(page.bytes / 1e6).toFixed(2)} MB, drawn ${drawn} ms after opening (budget 1500), slider ${slide.toFixed(0)} ms (budget 50)`);
   assert.ok(page.bytes < 2e6);
   assert.ok(drawn < 1500, `drawn after ${drawn} ms`);

@@ -15,6 +15,7 @@ void add_command_info(CLI::App& app, Run& run);
 void add_command_bench(CLI::App& app, Run& run);
 void add_command_infer(CLI::App& app, Run& run);
 void add_command_evaluate(CLI::App& app, Run& run);
+void add_command_serve(CLI::App& app, Run& run);
 #ifdef PENN_HAVE_TORCH
 void add_command_train(CLI::App& app, Run& run);
 // penn bench train, penn bench infer

@@ -17,6 +17,7 @@ namespace {
 
 constexpr int64_t kLongest = 20000;  // samples compared
 constexpr double kFarOut = 1;        // percent on either side
+constexpr int64_t kFanSamples = 300, kFanDraws = 1000;
 
 double quantile(std::vector<double> values, double p) {
   const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::llround(p * static_cast<double>(values.size() - 1)));
@@ -39,6 +40,29 @@ double percentile_of(double observed, const std::vector<double>& simulated) {
   double below = 0.5;
   for (const double s : simulated) below += s < observed ? 1 : s == observed ? 0.5 : 0;
   return 100 * below / static_cast<double>(simulated.size() + 1);
+}
+
+// P of the n samples, the first and the last among them.
+std::vector<int64_t> fan_samples(int64_t n) {
+  const int64_t P = std::min(n, kFanSamples);
+  std::vector<int64_t> samples;
+  for (int64_t i = 0; i < P; ++i) samples.push_back(P > 1 ? i * (n - 1) / (P - 1) : 0);
+  return samples;
+}
+
+// kept: of every simulated trajectory its values (P, d), or nothing where it failed.
+PredictiveFan make_fan(std::vector<int64_t> samples, size_t d, const std::vector<std::vector<float>>& kept) {
+  const size_t P = samples.size();
+  PredictiveFan fan{std::move(samples), {}};
+  fan.quantiles.assign(kFanPercent.size(), std::vector<std::vector<double>>(d, std::vector<double>(P)));
+  for (size_t c = 0; c < d; ++c)
+    for (size_t i = 0; i < P; ++i) {
+      std::vector<double> values;
+      for (const std::vector<float>& path : kept)
+        if (!path.empty()) values.push_back(path[i * d + c]);
+      for (size_t q = 0; q < kFanPercent.size() && !values.empty(); ++q) fan.quantiles[q][c][i] = quantile(values, kFanPercent[q] / 100.0);
+    }
+  return fan;
 }
 
 }  // namespace
@@ -70,6 +94,8 @@ PredictiveCheck check_predictive(const System& given, int observation, const Gau
   PredictiveCheck check;
   check.length = n;
   std::vector<std::vector<PathNumbers>> simulated(N);
+  std::vector<int64_t> shown = fan_samples(n);
+  std::vector<std::vector<float>> kept(std::min(N, static_cast<size_t>(kFanDraws)));
   parallel_for(options.draws, options.threads > 0 ? options.threads : processor_count(), [&](int64_t i, int) {
     std::map<std::string, double> fixed;
     for (size_t k = 0; k < M; ++k) fixed[system.parameters[k].name] = theta[static_cast<size_t>(i) * M + k];
@@ -82,11 +108,14 @@ PredictiveCheck check_predictive(const System& given, int observation, const Gau
       return;  // diverged for good: counted below
     }
     for (int64_t c = 0; c < d; ++c) simulated[static_cast<size_t>(i)].push_back(path_numbers(path.data() + c, n, d));
+    if (static_cast<size_t>(i) < kept.size())
+      for (const int64_t at : shown) kept[static_cast<size_t>(i)].insert(kept[static_cast<size_t>(i)].end(), path.begin() + at * d, path.begin() + (at + 1) * d);
   });
   for (const auto& numbers : simulated) numbers.empty() ? ++check.failed : ++check.simulated;
   if (check.simulated == 0)
     throw Error("no trajectory could be simulated from the posterior: all left the finite numbers",
                 "the posterior lies where the system diverges; do not use it");
+  check.fan = make_fan(std::move(shown), static_cast<size_t>(d), kept);
 
   const std::pair<const char*, double PathNumbers::*> kinds[] = {{"level", &PathNumbers::level},
                                                                  {"spread", &PathNumbers::spread},

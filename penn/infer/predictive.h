@@ -2,6 +2,7 @@
 // lies far out in what its own posterior predicts, the equations cannot have made it, whatever the parameters.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -28,10 +29,18 @@ struct PredictiveStatistic {
   double percentile = 0;                               // of the observation among the simulated, between 0 and 100; ties count half
 };
 
+// What the simulated trajectories do at some points in time: their quantiles there, for a picture. Of at most 1000 of them.
+inline constexpr std::array<int, 5> kFanPercent = {5, 25, 50, 75, 95};
+struct PredictiveFan {
+  std::vector<int64_t> samples;                             // (P) numbers of the samples, at most 300, evenly spread
+  std::vector<std::vector<std::vector<double>>> quantiles;  // (kFanPercent, d, P)
+};
+
 struct PredictiveCheck {
   int64_t simulated = 0, failed = 0;  // failed: a draw whose trajectories leave the finite numbers
   int64_t length = 0;                 // samples compared: at most 20,000
   std::vector<PredictiveStatistic> statistics;
+  PredictiveFan fan;
   std::vector<std::string> warnings;  // statistics outside the central 98 %, which needs 50 draws or more to be known
 };
 

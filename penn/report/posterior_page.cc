@@ -48,7 +48,7 @@ std::string posterior_page(std::string_view json, std::string_view title) {
   return fmt::format(
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-      "img-src data: blob:; connect-src 'self'\"><title>{}</title></head><body>\n<div id=\"penn\"></div>\n"
+      "img-src data: blob:; connect-src 'self'\"><link rel=\"icon\" href=\"data:,\"><title>{}</title></head><body>\n<div id=\"penn\"></div>\n"
       "<script type=\"application/json\" id=\"penn-data\">{}</script>\n<script>{}</script>\n</body></html>\n",
       escape(title), script_safe(json), static_cast<const char*>(penn_page_script));
 }

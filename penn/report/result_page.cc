@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "penn/report/posterior_page.h"
@@ -42,9 +43,34 @@ json trajectory_of(const ObservedTrajectory& observed, const Observation& observ
   return {{"t0", 0}, {"sampling", observed.sampling * static_cast<double>(every)}, {"channels", names}, {"values", values}};
 }
 
+// Quantiles of simulated trajectories against time, four digits: this is a picture.
+void add_fan(json& predictive, const PredictiveFan& fan, double sampling) {
+  const auto rounded = [](double x) { return std::isfinite(x) ? std::stod(fmt::format("{:.4g}", x)) : x; };
+  json t = json::array();
+  for (const int64_t sample : fan.samples) t.push_back(std::stod(fmt::format("{:.8g}", static_cast<double>(sample) * sampling)));
+  predictive["t"] = t;
+  for (size_t q = 0; q < fan.quantiles.size(); ++q) {
+    json channels = json::array();
+    for (const std::vector<double>& values : fan.quantiles[q]) {
+      json row = json::array();
+      for (const double v : values) row.push_back(rounded(v));
+      channels.push_back(row);
+    }
+    predictive["quantiles"][fmt::format("{}", kFanPercent[q])] = channels;
+  }
+}
+
+// "oup: bead.csv", whatever folders the two are in.
+std::string title_of(const std::vector<Inference>& answers) {
+  const auto last_part = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
+  std::string model = last_part(answers[0].model);
+  if (model.ends_with(".safetensors")) model.erase(model.rfind('.'));
+  return answers.size() == 1 ? fmt::format("{}: {}", model, last_part(answers[0].source)) : fmt::format("{}: {} trajectories", model, answers.size());
+}
+
 }  // namespace
 
-std::string inference_page(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
+std::string inference_json(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
                            const std::vector<double>& truth) {
   json results = json::array();
   for (size_t i = 0; i < answers.size(); ++i) {
@@ -56,12 +82,17 @@ std::string inference_page(const System& system, int observation, const std::vec
     for (size_t j = 0; j < answers[i].posterior.components(); ++j) log_weights.push_back(answers[i].posterior.log_weight(j));
     result["log_weights"] = log_weights;
     if (!truth.empty()) result["truth"] = truth;
+    if (answers[i].predictive) add_fan(result["predictive"], answers[i].predictive->fan, answers[i].sampling);
     if (answers.size() == observed.size()) result["trajectory"] = trajectory_of(observed[i], system.observations[static_cast<size_t>(observation)]);
     results.push_back(std::move(result));
   }
-  const std::string title = answers.size() == 1 ? fmt::format("{}: {}", answers[0].model, answers[0].source) : fmt::format("{}: {} trajectories", answers[0].model, answers.size());
-  const json page = {{"kind", "posterior"}, {"title", title}, {"results", results}};
-  return posterior_page(page.dump(), title);
+  const json page = {{"kind", "posterior"}, {"title", title_of(answers)}, {"results", results}};
+  return page.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be no UTF-8
+}
+
+std::string inference_page(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
+                           const std::vector<double>& truth) {
+  return posterior_page(inference_json(system, observation, answers, observed, truth), title_of(answers));
 }
 
 std::string evaluation_page(const Estimator& estimator, const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options) {

@@ -14,6 +14,10 @@ namespace penn {
 std::string inference_page(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
                            const std::vector<double>& truth);
 
+// The data of that page: {"kind": "posterior", ...} of web/README.md.
+std::string inference_json(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
+                           const std::vector<double>& truth);
+
 // evaluation must have been made with options.keep.
 std::string evaluation_page(const Estimator& estimator, const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options);
 

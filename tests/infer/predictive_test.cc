@@ -92,6 +92,28 @@ TEST(predictive_test, what_the_system_cannot_make_is_flagged) {
   EXPECT_TRUE(flagged(z, "autocorrelation at lag 1", 1.0)) << "the sampling of the observation is used";
 }
 
+// Stationary law N(0, D): the quantiles of the fan, averaged over its 300 points (correlated over tau = 1 of 50 time units: some 25 independent
+// ones of 400 draws; the standard error of the 5 % point is 0.7 * 0.11 / sqrt(25) = 0.015, and D has an SD of 0.03).
+TEST(predictive_test, the_fan_holds_the_quantiles_of_the_stationary_law) {
+  const Soup soup;
+  const PredictiveFan fan = check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(5), 0.1, {.draws = 400, .threads = 2}).fan;
+  ASSERT_EQ(fan.samples.size(), 300u);
+  EXPECT_EQ(fan.samples.front(), 0);
+  EXPECT_EQ(fan.samples.back(), 499);
+  const double z[] = {-1.6449, -0.6745, 0, 0.6745, 1.6449};
+  for (size_t q = 0; q < 5; ++q) {
+    double mean = 0;
+    for (const double v : fan.quantiles[q][0]) mean += v / 300;
+    EXPECT_NEAR(mean, z[q] * std::sqrt(0.5), 0.06) << kFanPercent[q];
+  }
+}
+
+TEST(predictive_test, a_short_trajectory_has_a_fan_at_every_sample) {
+  const Soup soup;
+  const PredictiveFan fan = check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(5, 7), 0.1, {.draws = 20, .threads = 2}).fan;
+  EXPECT_EQ(fan.samples, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
+}
+
 TEST(predictive_test, too_few_draws_raise_no_alarm) {
   const Soup soup;
   std::vector<float> wide = soup.simulate(5);

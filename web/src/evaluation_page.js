@@ -4,6 +4,7 @@ import { Evaluation, deviation, mean } from "./evaluation_data.js";
 import { drawCoverage, drawErrorMap, drawEstimates, drawLoss, drawQq, drawRankDifference, drawRanks, drawZScores } from "./evaluation_plots.js";
 import { Figure } from "./figure.js";
 import { drawHeatMap, heatMapHeight } from "./heat_map.js";
+import { modelName } from "./labels.js";
 import { count, fixedDecimals, percent, short } from "./numbers.js";
 
 export function showEvaluation(root, data) {
@@ -12,7 +13,7 @@ export function showEvaluation(root, data) {
   const facts = [`${count(evaluation.count)} trajectories`];
   if (data.nll) facts.push(`NLL ${short(data.nll.mean, 4)} (SD ${short(data.nll.sd, 3)})`);
   if (data.version) facts.push(`penn ${data.version}`);
-  root.append(element("header", {}, element("h1", {}, data.title ?? `Evaluation: ${data.model ?? "model"}`)), element("p", { class: "facts-line" }, facts.join(" · ")));
+  root.append(element("header", {}, element("h1", {}, data.title ?? `Evaluation: ${modelName(data.model)}`)), element("p", { class: "facts-line" }, facts.join(" · ")));
   const verdict = [data.verdict ?? []].flat();
   if (verdict.length) root.append(element("section", { class: "notices" }, element("div", { class: data.failed ? "warnings" : "verdict" }, element("h2", {}, "Verdict"), element("ul", {}, verdict.map((text) => element("li", {}, text))))));
   const figures = [];

@@ -3,7 +3,7 @@ import { line } from "d3-shape";
 import { drawAxes, extent, frame } from "./axes.js";
 import { binomialBand, deviation, histogram, histogram2d, mean, normalQq, quantile, quantileLines, sorted } from "./evaluation_data.js";
 import { normalDensity } from "./normal.js";
-import { fixedDecimals, short } from "./numbers.js";
+import { fixedDecimals, withUncertainty } from "./numbers.js";
 
 const SHADES = 8;
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -48,14 +48,14 @@ export function drawErrorMap(pen, width, height, evaluation, k, a, b) {
   const shade = (v) => (Number.isNaN(v) ? 0 : 1 + Math.min(SHADES - 1, Math.max(0, Math.floor((SHADES * (v - low)) / (high - low || 1)))));
   drawAxes(pen, f, { xLabel: truthLabel(evaluation, a), yLabel: truthLabel(evaluation, b), grid: false, size: 12 });
   drawCells(pen, f, values, bins, shade, "estimate");
-  const x = f.left + f.width + 18, side = Math.min(22, f.height / SHADES - 2);
+  const x = f.left + f.width + 18, side = Math.min(22, f.height / SHADES - 2), step = (high - low) / SHADES, value = (s) => withUncertainty(low + step * s, step);
   pen.text(x, f.top + 10, "mean |error|", { size: 11, color: "ink" });
   for (let s = SHADES; s >= 1; --s) {
-    const y = f.top + 18 + (SHADES - s) * side;
+    const y = f.top + 24 + (SHADES - s) * side;
     pen.rect(x, y, 18, side, { fill: "estimate", fillOpacity: 0.05 + (0.9 * s) / SHADES });
-    pen.text(x + 24, y + side + 4, short(low + ((high - low) * (s - 1)) / SHADES, 2), { size: 10 });
+    pen.text(x + 24, y + side + 4, value(s - 1), { size: 10 });
   }
-  pen.text(x + 24, f.top + 22, short(high, 2), { size: 10 });
+  pen.text(x + 24, f.top + 28, value(SHADES), { size: 10 });
 }
 
 export function drawZScores(pen, width, height, evaluation, k) {

@@ -27,3 +27,6 @@ export function parameterParts(parameter) {
 }
 
 export const plainLabel = (parts) => parts.map((part) => (part.sub ? "_" : "") + part.text).join("").replace("\u2009", " ");
+
+// "oup" of "models/oup.safetensors".
+export const modelName = (path) => (path ? String(path).split("/").pop().replace(/\.safetensors$/, "") : "model");

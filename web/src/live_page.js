@@ -1,6 +1,7 @@
 // The live page of `penn serve`: pick a model, give it a CSV or draw a fresh trajectory, see the posterior (the same code as the report).
-//   GET  api/models                       {models: [{name, title, parameters: [{name, label, low, high}], length: [shortest, longest], sampling}]}
-//   POST api/infer?model=NAME             body: the CSV text                         -> {kind: "posterior", results: [...]}
+//   GET  api/models                       {models: [{name, title, parameters: [{name, label, low, high}], channels, length: [shortest, longest], sampling: [low, high]}]}
+//   POST api/infer?model=NAME             body: the CSV (or NPY) file                -> {kind: "posterior", results: [...]}
+//        &file=NAME&columns=A,B&sampling=DT    optional: a name for messages; the options of `penn infer`
 //   POST api/simulate?model=NAME          body: {theta: [M], length, seed}           -> the same, with `truth`
 // An answer other than 2xx is {error: message, hint} and is shown in the library's own words.
 import { element, labelNodes, select } from "./dom.js";
@@ -27,23 +28,28 @@ async function ask(path, options) {
 }
 
 export function showLive(root, data) {
-  const chooser = element("div"), message = element("div", { "aria-live": "polite" }), answer = element("div", { "data-answer": "none" });
+  const chooser = element("div"), message = element("div", { "aria-live": "polite" }), answer = element("div", { class: "answer", "data-answer": "none" });
   root.append(element("header", {}, element("h1", {}, data.title ?? "penn: parameters from one trajectory")), chooser, message, answer);
-  let busy = false, next = null;
+  let busy = false, next = null, shown = null;
+  const clear = () => (answer.replaceChildren(element("p", { class: "note" }, "The posterior appears here.")), (shown = null));
   // One request at a time; of those that arrive meanwhile only the last is sent, so a slider never builds a queue.
   const run = async (request) => {
     if (busy) return (next = request);
     busy = true;
     answer.classList.add("busy");
     try {
-      const posterior = await request();
+      const posterior = await request(), before = shown?.page().explorer;
       message.replaceChildren();
+      answer.style.minHeight = `${answer.clientHeight}px`;  // else the page would be short for a moment, and scroll away from the slider
       answer.replaceChildren();
-      showPosterior(answer, posterior);
+      shown = showPosterior(answer, posterior);
+      answer.style.minHeight = "";
+      const { explorer } = shown.page();
+      if (before?.posterior.size === explorer.posterior.size && String(before.pair) !== String(explorer.pair)) explorer.choose(before.pair);
       answer.dataset.answer = String(Number(answer.dataset.answer === "none" ? 0 : answer.dataset.answer) + 1);
     } catch (error) {
       message.replaceChildren(element("p", { class: "error", role: "alert" }, error.message));
-      answer.replaceChildren();  // what stood there belongs to other data
+      clear();  // what stood there belongs to other data
     }
     answer.classList.remove("busy");
     busy = false;
@@ -54,7 +60,7 @@ export function showLive(root, data) {
   ask("api/models").then(({ models }) => {
     if (!models.length) throw new Error("no models\nhint: train one with `penn train SYSTEM`");
     const panel = element("div");
-    const show = (i) => panel.replaceChildren(modelPanel(models[i], run));
+    const show = (i) => (message.replaceChildren(), clear(), panel.replaceChildren(modelPanel(models[i], run)));
     chooser.append(element("div", { class: "row" }, select("model", models.map((m) => (m.title ? `${m.name}: ${m.title}` : m.name)), 0, show)), panel);
     show(0);
   }).catch((error) => message.replaceChildren(element("p", { class: "error", role: "alert" }, error.message)));
@@ -63,9 +69,21 @@ export function showLive(root, data) {
 
 function modelPanel(model, run) {
   const query = `?model=${encodeURIComponent(model.name)}`;
-  const infer = async (file) => run(async () => ask(`api/infer${query}`, { method: "POST", headers: { "Content-Type": "text/csv" }, body: await file.text() }));
-  const input = element("input", { type: "file", accept: ".csv,.txt,text/csv", "aria-label": "CSV file", onchange: () => input.files[0] && infer(input.files[0]) });
-  const drop = element("div", { class: "drop" }, element("p", {}, element("b", {}, "Your data. "), "Drop a CSV here, or choose one: "), input);
+  const columns = element("input", { type: "text", size: 12, placeholder: "automatic", "aria-label": "columns", "data-option": "columns" });
+  const sampling = element("input", { type: "text", inputmode: "decimal", size: 8, placeholder: "automatic", "aria-label": "time between samples", "data-option": "sampling" });
+  let last = null;
+  const infer = (file) => {
+    last = file;
+    const options = { file: file.name, columns: columns.value.trim(), sampling: sampling.value.trim() };
+    const rest = Object.entries(options).filter(([, value]) => value).map(([name, value]) => `&${name}=${encodeURIComponent(value)}`).join("");
+    return run(async () => ask(`api/infer${query}${rest}`, { method: "POST", headers: { "Content-Type": "text/csv" }, body: await file.arrayBuffer() }));
+  };
+  for (const option of [columns, sampling]) option.addEventListener("change", () => last && infer(last));
+  const input = element("input", { type: "file", accept: ".csv,.txt,.tsv,.dat,.npy,text/csv", "aria-label": "CSV file", onclick: () => (input.value = ""), onchange: () => input.files[0] && infer(input.files[0]) });
+  const steps = [model.sampling ?? []].flat().map((x) => short(x, 4)), every = steps.length ? `, every ${[...new Set(steps)].join(" to ")} time units` : "";
+  const drop = element("div", { class: "drop" }, element("p", {}, element("b", {}, "Your data. "), "Drop a CSV here, or choose one: "), input,
+    element("p", { class: "note" }, `One row per sample: ${(model.channels ?? []).join(", ") || "the observed values"}${every}; a column named t is the time.`),
+    element("div", { class: "row" }, element("label", { class: "select" }, "columns ", columns), element("label", { class: "select" }, "time between samples ", sampling)));
   drop.addEventListener("dragover", (event) => (event.preventDefault(), drop.classList.add("over")));
   drop.addEventListener("dragleave", () => drop.classList.remove("over"));
   drop.addEventListener("drop", (event) => {
@@ -90,6 +108,6 @@ function modelPanel(model, run) {
     });
     return element("div", { class: "slider" }, element("span", { class: "label" }, labelNodes(parameterParts(p))), slider, value);
   });
-  return element("div", { class: "live" }, drop, element("fieldset", {}, element("legend", {}, "Or simulate one with known parameters"), sliders,
+  return element("div", { class: "live" }, drop, element("fieldset", {}, element("legend", {}, "Or simulate one with known parameters"), element("div", { class: "sliders" }, sliders),
     element("div", { class: "row" }, element("label", { class: "select" }, "samples ", length), element("button", { type: "button", class: "simulate", onclick: () => (++seed, simulate()) }, "Draw a fresh trajectory"))));
 }

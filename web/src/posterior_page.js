@@ -57,10 +57,14 @@ function predictiveSection(result, width) {
     title: "Posterior predictive", name: "predictive", width, height: fanHeight(predictive), draw: (pen, w) => drawFan(pen, w, predictive, trajectory),
     note: "Bands: 5 to 95 % and 25 to 75 % of trajectories simulated from the posterior; line: their median; grey: the observation.",
   }).redraw();
-  const checks = (predictive.checks ?? predictive.statistics ?? []).map((check) => {
-    const share = check.percentile > 1 ? check.percentile / 100 : check.percentile, odd = share < 0.025 || share > 0.975;
-    return element("tr", { class: odd ? "odd" : "" }, element("th", { scope: "row" }, check.name), element("td", {}, short(check.observed, 4)), element("td", {}, percent(share)), element("td", {}, odd ? "unlike the simulations" : "as simulated"));
+  // The percentile of a check is a share, that of a statistic (penn infer --json) a percentage.
+  const list = predictive.checks ?? (predictive.statistics ?? []).map((s) => ({ ...s, percentile: s.percentile / 100 }));
+  const spread = list.some((check) => Number.isFinite(check.low) && Number.isFinite(check.high));
+  const checks = list.map((check) => {
+    const odd = check.percentile < 0.025 || check.percentile > 0.975;
+    return element("tr", { class: odd ? "odd" : "" }, element("th", { scope: "row" }, check.name), element("td", {}, short(check.observed, 4)), spread ? element("td", {}, `${short(check.low)} to ${short(check.high)}`) : null,
+      element("td", {}, percent(check.percentile)), element("td", {}, odd ? "unlike the simulations" : "as simulated"));
   });
   return element("section", {}, element("h2", {}, "Does the posterior explain the observation?"), figure ? figure.node : null,
-    checks.length ? element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["statistic", "observed", "simulations below", ""].map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, checks))) : null);
+    checks.length ? element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["statistic", "observed", ...(spread ? ["90 % of simulations"] : []), "simulations below", ""].map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, checks))) : null);
 }

@@ -27,8 +27,10 @@ export class Posterior {
       let from = this.laws[k].quantile(0.001), to = this.laws[k].quantile(0.999);
       if (Number.isFinite(truth)) (from = Math.min(from, truth)), (to = Math.max(to, truth));
       const margin = 0.06 * (to - from), edge = high > low ? 0.15 * (high - low) : Infinity;  // far outside the box there is nothing to see
-      this.ranges[k] = [Math.max(from - margin, (low ?? 0) - edge), Math.min(to + margin, (high ?? 0) + edge)];
-      if (!(this.ranges[k][1] > this.ranges[k][0])) this.ranges[k] = [from - margin, to + margin];
+      const law = this.laws[k], cut = [Math.max(from - margin, (low ?? 0) - edge), Math.min(to + margin, (high ?? 0) + edge)];
+      // A posterior that lies mostly outside is shown where it is, tails cut: panels without a contour would say nothing.
+      const isCut = !(cut[1] > cut[0]) || law.cdf(cut[1]) - law.cdf(cut[0]) < 0.9;
+      this.ranges[k] = isCut ? [law.quantile(0.01) - margin / 10, law.quantile(0.99) + margin / 10] : cut;
     }
     return this.ranges[k];
   }

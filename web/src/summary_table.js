@@ -52,6 +52,14 @@ export class SummaryTable {
   }
 }
 
+// Long lists (twelve parameters that press against their edges) would push the plots off the screen: the rest opens by a click.
+const AT_ONCE = 6;
+function sentences(list) {
+  const items = list.map((text) => element("li", {}, text));
+  if (items.length <= AT_ONCE + 1) return [element("ul", {}, items)];
+  return [element("ul", {}, items.slice(0, AT_ONCE)), element("details", {}, element("summary", {}, `${items.length - AT_ONCE} more`), element("ul", {}, items.slice(AT_ONCE)))];
+}
+
 const listOf = (value) => (Array.isArray(value) ? value : value ? [value] : []);
 
 // Verdict and warnings, in the library's own words; trust in numbers.
@@ -64,7 +72,7 @@ export function notices(result) {
   const modes = listOf(result.modes);
   if (modes.length) facts.push(["modes", modes.map((mode) => percent(mode.mass ?? mode.weight)).join(", "), "separate explanations and their share of the posterior"]);
   return element("section", { class: "notices", "aria-label": "verdict and warnings" },
-    warnings.length ? element("div", { class: "warnings", role: "alert" }, element("h2", {}, warnings.length > 1 ? "Warnings" : "Warning"), element("ul", {}, warnings.map((text) => element("li", {}, text)))) : null,
-    verdict.length ? element("div", { class: "verdict" }, element("h2", {}, "Verdict"), element("ul", {}, verdict.map((text) => element("li", {}, text)))) : null,
+    warnings.length ? element("div", { class: "warnings", role: "alert" }, element("h2", {}, warnings.length > 1 ? "Warnings" : "Warning"), sentences(warnings)) : null,
+    verdict.length ? element("div", { class: "verdict" }, element("h2", {}, "Verdict"), sentences(verdict)) : null,
     facts.length ? element("dl", { class: "facts" }, facts.map(([name, value, meaning]) => element("div", { title: meaning }, element("dt", {}, name), element("dd", {}, value)))) : null);
 }

@@ -36,7 +36,7 @@ test("a_csv_gives_a_posterior_a_bad_one_the_librarys_own_message", async () => {
   const input = page.locator('input[type="file"]');
   await input.setInputFiles({ name: "good.csv", mimeType: "text/csv", buffer: Buffer.from("0.1\n0.2\n") });
   await page.waitForSelector('[data-answer="1"] figure[data-plot="corner"][data-drawn]');
-  assert.deepEqual(asked.at(-1), ["/api/infer?model=oup", "0.1\n0.2\n"]);
+  assert.deepEqual(asked.at(-1), ["/api/infer?model=oup&file=good.csv", "0.1\n0.2\n"]);
   assert.deepEqual(page.problems, []);
   await input.setInputFiles({ name: "bad.csv", mimeType: "text/csv", buffer: Buffer.from("0.1\n0.2\nx\n") });
   await page.waitForSelector(".error");

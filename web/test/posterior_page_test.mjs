@@ -39,10 +39,15 @@ test("opens_from_disk_without_a_word_or_a_request_and_every_panel_is_drawn", asy
   }
 });
 
-test("twelve_parameters_stay_within_two_megabytes_and_time_is_printed", async () => {
-  const page = await open(browser, "posterior_12", cfhnPosterior(4000));
-  const drawn = Number(await page.getAttribute("#penn", "data-drawn"));
-  const slide = await page.evaluate(async () => {
+// Twelve parameters, ten components. Times: the best of three openings, and of three medians of 25 slider moves, since other programs run beside.
+test("twelve_parameters_stay_within_two_megabytes_1500_ms_to_open_and_50_ms_per_slider_move", async () => {
+  let drawn = Infinity, page;
+  for (let i = 0; i < 3; ++i) {
+    await page?.close();
+    page = await open(browser, "posterior_12", cfhnPosterior(4000));
+    drawn = Math.min(drawn, Number(await page.getAttribute("#penn", "data-drawn")));
+  }
+  const move = () => page.evaluate(async () => {
     const { explorer } = pennPage, input = document.querySelector('input[data-parameter="a1"]'), times = [];
     for (let i = 0; i < 25; ++i) {
       input.value = 400 + 8 * i;
@@ -52,8 +57,11 @@ test("twelve_parameters_stay_within_two_megabytes_and_time_is_printed", async ()
     }
     return times.sort((a, b) => a - b)[12];
   });
+  const slide = Math.min(await move(), await move(), await move());
   console.log(`  12 parameters: ${(page.bytes / 1e6).toFixed(2)} MB, drawn ${drawn} ms after opening (budget 1500), slider ${slide.toFixed(0)} ms (budget 50)`);
   assert.ok(page.bytes < 2e6);
+  assert.ok(drawn < 1500, `drawn after ${drawn} ms`);
+  assert.ok(slide < 50, `slider ${slide} ms`);
   quiet(page);
   await page.close();
 });
@@ -122,10 +130,10 @@ test("keys_choose_pairs_and_free_gives_the_whole_posterior_back", async () => {
 // penn infer --json gives names without boxes, and statistics instead of a fan.
 test("a_posterior_without_boxes_trajectory_or_fan_is_still_a_page", async () => {
   const data = oupPosterior(), result = data.results[0];
-  data.results = [{ ...result, parameters: result.parameters.map((p) => p.name), trajectory: undefined, truth: undefined, predictive: { simulated: 100, statistics: [{ name: "spread", observed: 1.5, percentile: 0.999 }] } }];
+  data.results = [{ ...result, parameters: result.parameters.map((p) => p.name), trajectory: undefined, truth: undefined, predictive: { simulated: 100, statistics: [{ name: "spread", observed: 1.5, percentile: 99.9 }, { name: "level", observed: 0.1, low: -1, high: 1, percentile: 0.5 }, { name: "tails", observed: 4, percentile: 60 }] } }];
   const page = await open(browser, "spare", data);
   assert.deepEqual((await plots(page)).map((plot) => plot.name), ["pair", "corner", "correlation"]);
-  assert.match(await page.textContent("tr.odd"), /spread/);
+  assert.deepEqual(await page.locator("tr.odd th").allTextContents(), ["spread", "level"]);  // a percentile of 0.5 is half a percent
   assert.doesNotMatch(await page.textContent("#penn"), /NaN|undefined|∞/);
   quiet(page);
   await page.close();
@@ -172,9 +180,12 @@ test("svg_downloads_are_xml_png_downloads_are_png_and_tables_read_back", async (
     assert.ok(root.ink > 450, `${name}: ${root.ink}`);
     assert.doesNotMatch(text, /NaN|undefined|var\(--/);
   }
-  const png = readFileSync(await download(page, () => page.click('figure[data-plot="corner"] button:has-text("PNG")')));
-  assert.deepEqual([...png.subarray(0, 8)], [137, 80, 78, 71, 13, 10, 26, 10]);
-  assert.equal(png.readUInt32BE(16), 2 * (await page.evaluate(() => pennPage.explorer.corner.width)));
+  for (const name of ["trajectory", "pair", "corner", "correlation", "predictive"]) {
+    const png = readFileSync(await download(page, () => page.click(`figure[data-plot="${name}"] button:has-text("PNG")`)));
+    assert.deepEqual([...png.subarray(0, 8)], [137, 80, 78, 71, 13, 10, 26, 10]);
+    if (name === "corner") assert.equal(png.readUInt32BE(16), 2 * (await page.evaluate(() => pennPage.explorer.corner.width)));
+    assert.ok(png.length > 5000, `${name}: ${png.length} bytes`);
+  }
   const csv = readFileSync(await download(page, () => page.click("text=Table as CSV")), "utf8").trim().split("\n").map((line) => line.split(","));
   assert.deepEqual(csv.map((row) => row[0]), ["parameter", "lg_tau", "D_fgn", "H", "D_levy", "alpha"]);
   const { results } = oupPosterior();

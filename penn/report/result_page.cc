@@ -61,7 +61,7 @@ std::string inference_page(const System& system, int observation, const std::vec
   }
   const std::string title = answers.size() == 1 ? fmt::format("{}: {}", answers[0].model, answers[0].source) : fmt::format("{}: {} trajectories", answers[0].model, answers.size());
   const json page = {{"kind", "posterior"}, {"title", title}, {"results", results}};
-  return posterior_page(page.dump(), title);
+  return posterior_page(page.dump(-1, ' ', false, json::error_handler_t::replace), title);
 }
 
 std::string evaluation_page(const Estimator& estimator, const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options) {
@@ -75,7 +75,7 @@ std::string evaluation_page(const Estimator& estimator, const Evaluation& evalua
   json curve = json::array();
   for (const LossPoint& p : estimator.info().curve) curve.push_back({{"minutes", p.minutes}, {"train", p.train_nll}, {"validation", p.validation_nll}});
   page["curve"] = curve;
-  return posterior_page(page.dump(), fmt::format("Evaluation of {}", model_name));
+  return posterior_page(page.dump(-1, ' ', false, json::error_handler_t::replace), fmt::format("Evaluation of {}", model_name));
 }
 
 }  // namespace penn

@@ -12,6 +12,14 @@ namespace penn {
 
 namespace fs = std::filesystem;
 
+namespace {
+// Also of a file that is not there yet.
+fs::path place_of(const std::string& file) {
+  std::error_code ignored;
+  return fs::weakly_canonical(fs::absolute(file, ignored), ignored);
+}
+}  // namespace
+
 void check_outputs(const std::vector<std::string>& outputs, const std::vector<std::string>& inputs) {
   std::error_code ignored;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -21,7 +29,7 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
       if (fs::equivalent(output, input, ignored)) throw UsageError(fmt::format("'{}' would be replaced by the result", output), "choose another name");
     if (fs::exists(output, ignored) && !fs::is_regular_file(output, ignored) && !fs::is_directory(output, ignored)) continue;
     for (size_t j = 0; j < i; ++j)
-      if (outputs[j] != "-" && !outputs[j].empty() && fs::weakly_canonical(outputs[j], ignored) == fs::weakly_canonical(output, ignored))
+      if (outputs[j] != "-" && !outputs[j].empty() && place_of(outputs[j]) == place_of(output))
         throw UsageError(fmt::format("'{}' is named for two results, and only the second would be left", output), "choose another name for one");
     const AtomicFile trial(output);  // never committed: leaves nothing behind
   }

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "penn/base/error.h"
+#include "penn/cli/info_target.h"
 
 namespace penn {
 
@@ -16,7 +16,10 @@ bool needs_torch(int argc, char** argv) {
   if (first == "bench") return second == "train" || second == "infer";
   if (first != "info") return false;
   for (int i = 2; i < argc; ++i)
-    if (std::string_view(argv[i]).ends_with(".safetensors") || std::string_view(argv[i]).ends_with(".checkpoint")) return true;
+    try {
+      if (!find_info_target(argv[i]).tensors.empty()) return true;
+    } catch (const Error&) {  // unreadable: this program says so as well as the other
+    }
   return false;
 }
 

@@ -33,12 +33,12 @@ def panel(spec, x0, out):
     x = lambda m: x0 + LEFT + (math.log10(m) - a) / (b - a) * (WIDTH - LEFT - 10)
     y = lambda v: TOP + (high - v) / (high - low) * (HEIGHT - TOP - BOTTOM)
     text = lambda px, py, s, anchor="middle", extra="": out.append(f'<text x="{px:.1f}" y="{py:.1f}" text-anchor="{anchor}" {extra}>{s}</text>')
-    text(x0 + LEFT, 20, title, "start", 'font-weight="bold"')
+    text(x0 + LEFT, 20, f"{title}: validation NLL", "start", 'font-weight="bold"')
     for m in (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100):
         if a <= math.log10(m) <= b:
             out.append(f'<path d="M{x(m):.1f} {TOP}V{HEIGHT - BOTTOM}" stroke="#ddd"/>')
             text(x(m), HEIGHT - BOTTOM + 16, f"{m:g}")
-    text(x0 + (LEFT + WIDTH) / 2, HEIGHT - 8, "minutes")
+    text(x0 + (LEFT + WIDTH) / 2, HEIGHT - 8, "minutes, one core")
     step = 10 ** math.floor(math.log10((high - low) / 4))
     step *= 5 if (high - low) / step > 20 else 2 if (high - low) / step > 8 else 1
     v = math.ceil(low / step) * step
@@ -52,7 +52,8 @@ def panel(spec, x0, out):
     for name, points in lines.items():
         path = "M" + "L".join(f"{x(m):.1f} {y(v):.1f}" for m, v in points)
         out.append(f'<path d="{path}" fill="none" stroke="{COLOURS.get(name, "#555")}" stroke-width="2"/>')
-        text(x(points[-1][0]), y(points[-1][1]) - 6, f"{name} {points[-1][1]:.3f}", "end", f'fill="{COLOURS.get(name, "#555")}"')
+        above = min(y(v) for m, v in points if x(m) > x(points[-1][0]) - 80)  # clear of the line below the text
+        text(x(points[-1][0]), above - 6, f"{name} {points[-1][1]:.3f}", "end", f'fill="{COLOURS.get(name, "#555")}"')
 
 
 def main():

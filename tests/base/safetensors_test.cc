@@ -96,6 +96,7 @@ TEST(safetensors_test, written_bytes_follow_the_layout_rules) {
     if (end > begin) spans[begin] = end;
     const void* values = name == "weights" ? static_cast<const void*>(example.weights.data())
                          : name == "scale" ? static_cast<const void*>(example.scale.data())
+                         : name == "half"  ? static_cast<const void*>(example.half.data())
                          : name == "step"  ? static_cast<const void*>(example.step.data())
                                            : static_cast<const void*>(example.state.data());
     EXPECT_EQ(std::memcmp(data.data() + begin, values, size), 0) << name;

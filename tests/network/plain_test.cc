@@ -7,6 +7,7 @@
 #include "penn/infer/estimator.h"
 #include "penn/infer/plain_network.h"
 #include "penn/network/network_file.h"
+#include "penn/network/tensor_io.h"
 #include "penn/train/familiarity.h"
 
 namespace penn {
@@ -50,6 +51,7 @@ SavedModel random_model(const std::string& system_name, const std::string& prese
   measure_values({set}, info.value_low, info.value_high);
   info.on_lattice = find_lattices({set});
   info.familiarity = measure_familiarity(*saved.network, {set}, {set});
+  round_as_compact(*saved.network);
   save_model(saved.path, info, *saved.network);
   return saved;
 }

@@ -16,11 +16,12 @@ constexpr uint32_t kLengthStream = 2, kShuffleStream = 3;
 
 class FreshStream final : public BatchStream {
  public:
-  FreshStream(const System& system, int observation, const SimulatorOptions& options, int64_t batch, IntRange lengths)
-      : simulator_(system, observation, options), seed_(options.seed), batch_(batch), lengths_(lengths) {}
+  FreshStream(const System& system, int observation, const SimulatorOptions& options, int64_t batch, IntRange lengths, int64_t strata)
+      : simulator_(system, observation, options), seed_(options.seed), batch_(batch), lengths_(lengths), strata_(strata) {}
 
   void fill(int64_t step, TrajectoryBatch& out) override {
-    const double u = RandomKey{seed_, static_cast<uint64_t>(step), 0}.uniform(kLengthStream, 0);
+    const double within = RandomKey{seed_, static_cast<uint64_t>(step), 0}.uniform(kLengthStream, 0);
+    const double u = (static_cast<double>(step % strata_) + within) / static_cast<double>(strata_);
     const double ratio = static_cast<double>(lengths_.high + 1) / static_cast<double>(lengths_.low);
     const int64_t length = lengths_.is_single() ? lengths_.low : std::min(lengths_.high, static_cast<int64_t>(static_cast<double>(lengths_.low) * std::pow(ratio, u)));
     simulator_.set_length(length);
@@ -41,6 +42,7 @@ class FreshStream final : public BatchStream {
   uint64_t seed_;
   int64_t batch_;
   IntRange lengths_;
+  int64_t strata_;
   SimulationCount count_;
 };
 
@@ -93,8 +95,9 @@ class FixedStream final : public BatchStream {
 
 }  // namespace
 
-std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options, int64_t batch, IntRange lengths) {
-  return std::make_unique<FreshStream>(system, observation, options, batch, lengths);
+std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options, int64_t batch, IntRange lengths,
+                                               int64_t strata) {
+  return std::make_unique<FreshStream>(system, observation, options, batch, lengths, strata);
 }
 
 FixedSet simulate_set(const System& system, int observation, const SimulatorOptions& options, int64_t size) {

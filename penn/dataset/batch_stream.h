@@ -26,9 +26,10 @@ class BatchStream {
   virtual SimulationCount count() const = 0;             // simulated so far (by this process)
 };
 
-// New trajectories for every batch, all of one length drawn log-uniformly from [shortest, longest].
+// New trajectories for every batch, all of one length drawn log-uniformly from [shortest, longest]. Of `strata` batches in a row each has its own
+// part of that range.
 std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options, int64_t batch,
-                                               IntRange lengths);
+                                               IntRange lengths, int64_t strata = 1);
 
 // A fixed set: simulated once (`size` trajectories) or read from a directory of `penn simulate`; shuffled anew in every epoch.
 // Throws UsageError where the batch is larger than the set, DataError where the directory does not fit the system.

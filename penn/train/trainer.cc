@@ -31,6 +31,7 @@ namespace {
 // Seeds of the sets that must not overlap with the training stream: trajectories are keyed by (seed, number).
 constexpr uint64_t kValidationSeed = 0x76616c6964617465u, kCalibrationSeed = 0x63616c6962726174u;
 constexpr int64_t kCalibrationCount = 1024;
+constexpr int64_t kLengthsPerStep = 4;
 constexpr int64_t kMostSkippedInARow = 10;  // then the weights go back to the last good ones
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
@@ -83,7 +84,10 @@ class Trainer {
       simulator.length = options_.lengths.low;
       stream_ = make_fixed_stream(simulate_set(system_, observation_, simulator, options_.dataset_size), parameters(), options_.batch, options_.seed);
     } else {
-      stream_ = make_fresh_stream(system_, observation_, simulator_options_, options_.batch, options_.lengths);
+      // A step that sees one length alone pulls the widths of all others along: with a range, every step has several.
+      if (!options_.lengths.is_single())
+        for (lengths_per_step_ = kLengthsPerStep; options_.batch % lengths_per_step_ != 0;) lengths_per_step_ /= 2;
+      stream_ = make_fresh_stream(system_, observation_, simulator_options_, options_.batch / lengths_per_step_, options_.lengths, lengths_per_step_);
     }
   }
 
@@ -126,6 +130,20 @@ class Trainer {
     return theta.to(device_);
   }
 
+  // The loss of a step: its trajectories come in pieces of one length each.
+  MixtureLoss next_loss() {
+    std::vector<torch::Tensor> embeddings, thetas;
+    pieces_.resize(static_cast<size_t>(lengths_per_step_));  // all stay until the backward pass, which needs them
+    for (size_t i = 0; i < pieces_.size(); ++i) {
+      const double start = seconds_now();
+      stream_->fill(progress_.step * lengths_per_step_ + static_cast<int64_t>(i), pieces_[i]);
+      simulating_ += seconds_now() - start;
+      embeddings.push_back(network_->embedding(z_tensor(pieces_[i]), sampling_tensor(pieces_[i])));
+      thetas.push_back(theta_tensor(pieces_[i]));
+    }
+    return mixture_loss(network_->decode(torch::cat(embeddings)), torch::cat(thetas), network_->options().mixture);
+  }
+
   MixtureLoss loss_of(const TrajectoryBatch& batch) {
     const torch::Tensor y = network_->forward(z_tensor(batch), sampling_tensor(batch));
     return mixture_loss(y, theta_tensor(batch), network_->options().mixture);
@@ -139,11 +157,9 @@ class Trainer {
 
   void step() {
     const double start = seconds_now();
-    stream_->fill(progress_.step, batch_);
-    simulating_ += seconds_now() - start;
     network_->train();
     optimiser_->zero_grad();
-    const MixtureLoss loss = loss_of(batch_);
+    const MixtureLoss loss = next_loss();
     progress_.bad_rows += loss.bad;
     const double value = loss.loss.item<double>();
     bool done = loss.good > 0 && std::isfinite(value);
@@ -369,7 +385,8 @@ class Trainer {
   std::unique_ptr<Optimiser> optimiser_;
   std::unique_ptr<BatchStream> stream_;
   std::vector<TrajectoryBatch> validation_;
-  TrajectoryBatch batch_;
+  int64_t lengths_per_step_ = 1;
+  std::vector<TrajectoryBatch> pieces_;  // of the step, each with its own length
   Progress progress_;
   std::vector<float> best_, good_weights_;
   Optimiser::State good_state_;

@@ -51,7 +51,7 @@ std::map<std::string, std::vector<float>> weights(const fs::path& model) {
   const SafetensorsFile file(model);
   std::map<std::string, std::vector<float>> all;
   for (const TensorInfo& info : file.tensors())
-    if (info.type == TensorType::kF32) all[info.name] = file.read<float>(info.name);
+    if (info.type == TensorType::kF32 || info.type == TensorType::kF16) all[info.name] = file.read<float>(info.name);
   return all;
 }
 

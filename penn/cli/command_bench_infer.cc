@@ -93,10 +93,11 @@ int bench_infer(const std::string& what, int given_threads, const std::string& j
     stock.encoder_settings["lstm"] = {{"kernel", "torch"}};
     PennNetwork network(stock);
     network.calibrate(tensor_of(batch, kFew));
-    set_stock_threads(threads);
+    set_stock_threads(threads, threads);
     report("stock LSTM of LibTorch, as it comes", per_second(kFew, [&] { network.forward(tensor_of(batch, kFew)); }));
-    set_network_threads(threads);
+    set_stock_threads(1, threads);
     report("stock LSTM of LibTorch, one thread", per_second(kFew, [&] { network.forward(tensor_of(batch, kFew)); }));
+    set_network_threads(threads);
   }
   const auto measure = [&](const char* name, const NetworkOptions& network, int64_t count) {
     const Estimator estimator = random_estimator(choice, network, batch, threads);

@@ -14,8 +14,8 @@
 #include "penn/dataset/batch_stream.h"
 #include "penn/network/blas.h"
 #include "penn/kernel/lstm_shape.h"
-#include "penn/network/mixture_head.h"
 #include "penn/network/penn_network.h"
+#include "penn/train/learn.h"
 #include "penn/train/optimiser.h"
 #include "penn/train/train_options.h"
 
@@ -45,8 +45,7 @@ double step_seconds(const NetworkOptions& options, const OptimiserOptions& with,
   network.calibrate(z);
   Optimiser optimiser(network.parameters(), with);
   return median_seconds(repeats, [&] {
-    optimiser.zero_grad();
-    mixture_loss(network.forward(z), theta, options.mixture).loss.backward();
+    learn(network, network.embedding(z), theta);
     optimiser.step(2e-4);
   });
 }
@@ -97,10 +96,11 @@ int bench_train(const std::string& what, int given_threads, const std::string& j
     std::fflush(stdout);
   };
   // As it comes, LibTorch's threads and OpenBLAS's wait for each other in busy loops; a user who knows gives LibTorch one.
-  set_stock_threads(threads);
+  set_stock_threads(threads, threads);
   measure("stock LSTM of LibTorch, as it comes", stock, {}, 1, lstm_flops);
-  set_network_threads(threads);
+  set_stock_threads(1, threads);
   measure("stock LSTM of LibTorch, one thread", stock, {}, 1, lstm_flops);
+  set_network_threads(threads);
   measure("preset paper", paper, {}, 3, lstm_flops);
   measure("preset fast", fast, optimiser_for(fast_options), 15, 0);
   const json result = {{"penn", version()}, {"bench", "train"}, {"system", what}, {"threads", threads}, {"length", kLength}, {"batch", kBatch},

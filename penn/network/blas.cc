@@ -79,30 +79,31 @@ std::string blas_report() {
 
 void set_network_threads(int threads) {
   set_pool_threads(threads);
-  if (const auto set = library_function<void(int)>("openblas_set_num_threads")) {
-    at::set_num_threads(1);
-    set(threads);
-  } else {
-    at::set_num_threads(threads);
-  }
+  set_stock_threads(1, 1);
 }
 
-void set_stock_threads(int threads) {
-  if (const auto set = library_function<void(int)>("openblas_set_num_threads")) set(threads);
-  at::set_num_threads(threads);
+void set_stock_threads(int libtorch, int openblas) {
+  if (const auto set = library_function<void(int)>("openblas_set_num_threads")) set(openblas);
+  at::set_num_threads(libtorch);
 }
 
 double measure_gemm_gflops(int n) {
   torch::NoGradGuard no_grad;
   const int rows = 256;
   const torch::Tensor a = torch::ones({rows, n}), b = torch::ones({n, n});
-  torch::Tensor c = torch::empty({rows, n});
+  const int threads = pool_threads();
+  std::vector<torch::Tensor> c;
+  for (int k = 0; k < threads; ++k) c.push_back(torch::empty({rows, n}));
   std::vector<double> speed;
   const int repeats = std::max(1, static_cast<int>(4e8 / (2.0 * rows * n * n)));  // a few milliseconds
   for (int trial = 0; trial < 11; ++trial) {
     const auto start = std::chrono::steady_clock::now();
-    for (int k = 0; k < repeats; ++k) torch::mm_out(c, a, b);
-    speed.push_back(2.0 * rows * n * n * repeats / seconds_since(start) * 1e-9);
+    pool_for(threads, 1, [&](int64_t begin, int64_t end) {
+      torch::NoGradGuard no_grad_here;
+      for (int64_t thread = begin; thread < end; ++thread)
+        for (int k = 0; k < repeats; ++k) torch::mm_out(c[static_cast<size_t>(thread)], a, b);
+    });
+    speed.push_back(2.0 * rows * n * n * repeats * threads / seconds_since(start) * 1e-9);
   }
   std::nth_element(speed.begin(), speed.begin() + 5, speed.end());
   return speed[5];

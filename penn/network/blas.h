@@ -20,13 +20,14 @@ int processor_level();
 std::string blas_core();
 // One line: library, code path, threads, instruction set. For `penn info`.
 std::string blas_report();
-// Threads of our kernels and of the dense layers. LibTorch's own OpenMP threads are switched off: on two cores they and
-// OpenBLAS's wait for each other in busy loops (thread_pool.h has the figures), and what they would do is small.
+// Threads of our own pool; whoever needs several shares the rows out (train/learn.h). The pools of LibTorch and of OpenBLAS are switched off: on
+// two cores they wait for each other in busy loops (thread_pool.h has the figures), and where another program has a core, for milliseconds
+// at every product.
 void set_network_threads(int threads);
-// What a program gets that does nothing about threads: LibTorch's and OpenBLAS's own pools, both of this size. For benchmarks.
-void set_stock_threads(int threads);
+// LibTorch's and OpenBLAS's own pools, as a program gets them that does nothing about threads. For benchmarks.
+void set_stock_threads(int libtorch, int openblas);
 
-// Median speed of float32 products (256, n) x (n, n) as LibTorch's dense layers run them.
+// Median speed of float32 products (256, n) x (n, n) by LibTorch, one on every thread of the pool at a time.
 double measure_gemm_gflops(int n = 512);
 // Speed of fused multiply-adds in registers on all threads: the machine's peak, to divide by.
 double measure_peak_gflops();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "penn/kernel/thread_pool.h"
+
 namespace penn {
 namespace {
 
@@ -24,6 +26,7 @@ OptimiserOptions optimiser_for(const TrainOptions& options) {
 Optimiser::Optimiser(std::vector<torch::Tensor> parameters, const OptimiserOptions& options) : parameters_(std::move(parameters)), options_(options) {
   for (const torch::Tensor& p : parameters_) {
     TORCH_CHECK(p.is_contiguous() && p.dtype() == torch::kFloat32, "the optimiser works on contiguous float32 weights");
+    offsets_.push_back(static_cast<size_t>(total_));
     total_ += p.numel();
   }
   for (const torch::Tensor& p : parameters_) {
@@ -65,10 +68,9 @@ bool Optimiser::step(double learning_rate) {
   const double memory = std::min(options_.ema, (1.0 + static_cast<double>(steps_)) / (10.0 + static_cast<double>(steps_)));
   const float keep = static_cast<float>(memory);
 
-  size_t offset = 0;
-  for (size_t k = 0; k < parameters_.size(); ++k) {
+  const auto update = [&](size_t k) {
     torch::Tensor& p = parameters_[k];
-    const size_t n = static_cast<size_t>(p.numel());
+    const size_t n = static_cast<size_t>(p.numel()), offset = offsets_[k];
     if (p.grad().defined()) {
       // On another device the weights travel to the host and back; they are few.
       const bool is_host = p.is_cpu();
@@ -101,8 +103,11 @@ bool Optimiser::step(double learning_rate) {
       }
       if (!is_host) p.copy_(weights);
     }
-    offset += n;
-  }
+  };
+  pool_for(static_cast<int64_t>(parameters_.size()), 1, [&](int64_t begin, int64_t end) {
+    torch::NoGradGuard no_grad_here;  // a thread's own
+    for (int64_t k = begin; k < end; ++k) update(static_cast<size_t>(k));
+  });
   return true;
 }
 

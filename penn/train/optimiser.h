@@ -49,6 +49,7 @@ class Optimiser {
   std::vector<torch::Tensor> parameters_;
   OptimiserOptions options_;
   int64_t total_ = 0, steps_ = 0;
+  std::vector<size_t> offsets_;  // of each tensor in m, v and average
   double norm_ = 0;
   std::vector<float> m_, v_, average_;
   std::vector<std::optional<GradientBasis>> bases_;  // (parameters)

@@ -18,6 +18,7 @@
 #include "penn/network/penn_network.h"
 #include "penn/network/tensor_io.h"
 #include "penn/train/familiarity.h"
+#include "penn/train/learn.h"
 #include "penn/train/schedule.h"
 
 namespace penn {
@@ -130,8 +131,8 @@ class Trainer {
     return theta.to(device_);
   }
 
-  // The loss of a step: its trajectories come in pieces of one length each.
-  MixtureLoss next_loss() {
+  // The gradient of a step: its trajectories come in pieces of one length each.
+  Learned learn_from_next() {
     std::vector<torch::Tensor> embeddings, thetas;
     pieces_.resize(static_cast<size_t>(lengths_per_step_));  // all stay until the backward pass, which needs them
     for (size_t i = 0; i < pieces_.size(); ++i) {
@@ -141,7 +142,7 @@ class Trainer {
       embeddings.push_back(network_->embedding(z_tensor(pieces_[i]), sampling_tensor(pieces_[i])));
       thetas.push_back(theta_tensor(pieces_[i]));
     }
-    return mixture_loss(network_->decode(torch::cat(embeddings)), torch::cat(thetas), network_->options().mixture);
+    return learn(*network_, torch::cat(embeddings), torch::cat(thetas));
   }
 
   MixtureLoss loss_of(const TrajectoryBatch& batch) {
@@ -158,19 +159,13 @@ class Trainer {
   void step() {
     const double start = seconds_now();
     network_->train();
-    optimiser_->zero_grad();
-    const MixtureLoss loss = next_loss();
-    progress_.bad_rows += loss.bad;
-    const double value = loss.loss.item<double>();
-    bool done = loss.good > 0 && std::isfinite(value);
-    if (done) {
-      loss.loss.backward();
-      done = optimiser_->step(learning_rate_at(options_, share_of_budget()));
-    }
+    const Learned learned = learn_from_next();
+    progress_.bad_rows += learned.bad;
+    const bool done = learned.good > 0 && std::isfinite(learned.loss) && optimiser_->step(learning_rate_at(options_, share_of_budget()));
     if (done) {
       progress_.skipped_in_a_row = 0;
-      progress_.train_nll += (value + jacobian_) * static_cast<double>(loss.good);
-      progress_.train_count += static_cast<double>(loss.good);
+      progress_.train_nll += (learned.loss + jacobian_) * static_cast<double>(learned.good);
+      progress_.train_count += static_cast<double>(learned.good);
     } else {
       ++progress_.skipped;
       if (++progress_.skipped_in_a_row >= kMostSkippedInARow) roll_back();

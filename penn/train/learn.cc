@@ -1,0 +1,50 @@
+#include "penn/train/learn.h"
+
+#include <algorithm>
+
+#include "penn/kernel/thread_pool.h"
+
+namespace penn {
+
+Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta) {
+  const MixtureShape& shape = network.options().mixture;
+  const std::vector<torch::Tensor> weights = network.parameters();
+  const int64_t B = embedding.size(0);
+  const int64_t parts = embedding.requires_grad() || !embedding.is_cpu() ? 1 : std::clamp<int64_t>(pool_threads(), 1, B);
+  struct Part {
+    Learned learned;
+    torch::autograd::variable_list gradients;  // of the sum over its rows
+  };
+  std::vector<Part> all(static_cast<size_t>(parts));
+  const auto work = [&](int64_t begin, int64_t end) {
+    for (int64_t k = begin; k < end; ++k) {
+      const int64_t first = B * k / parts, last = B * (k + 1) / parts;
+      const MixtureLoss loss = mixture_loss(network.decode(embedding.slice(0, first, last)), theta.slice(0, first, last), shape);
+      Part& part = all[static_cast<size_t>(k)];
+      const double count = static_cast<double>(loss.good);
+      part.learned = {loss.loss.item<double>() * count, loss.good, loss.bad};
+      if (loss.good > 0) part.gradients = torch::autograd::grad({loss.loss * count}, weights);
+    }
+  };
+  if (parts == 1) work(0, 1);  // not inside the pool, which an encoder's backward pass uses itself
+  else pool_for(parts, 1, work);
+
+  Learned sum;
+  for (const Part& part : all) {  // in order, so that the sum is the same bits every time
+    sum.loss += part.learned.loss;
+    sum.good += part.learned.good;
+    sum.bad += part.learned.bad;
+  }
+  if (sum.good == 0) return sum;
+  sum.loss /= static_cast<double>(sum.good);
+  torch::NoGradGuard no_grad;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    torch::Tensor total;
+    for (const Part& part : all)
+      if (!part.gradients.empty()) total = total.defined() ? total.add_(part.gradients[i]) : part.gradients[i].contiguous();
+    torch::Tensor(weights[i]).mutable_grad() = total.div_(static_cast<double>(sum.good));
+  }
+  return sum;
+}
+
+}  // namespace penn

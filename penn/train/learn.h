@@ -1,0 +1,19 @@
+// The gradient of a batch, with every thread taking its own rows through the decoder and back. The threads meet once per step instead of once per
+// matrix product: two cores then do nearly twice the work of one, and a program that needs a core now and then does not stall them.
+#pragma once
+
+#include "penn/network/mixture_head.h"
+#include "penn/network/penn_network.h"
+
+namespace penn {
+
+struct Learned {
+  double loss = 0;  // mean of -ln q over the good rows, of theta scaled to [-1, 1]
+  int64_t good = 0, bad = 0;
+};
+
+// Sets the gradient of every weight to that of the mean loss of the rows. embedding (B, E), theta (B, M). An embedding that is
+// differentiable (an encoder with weights) goes through in one piece: its encoder has threads of its own.
+Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta);
+
+}  // namespace penn

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "penn/base/error.h"
+#include "penn/reproduce/paper_items.h"
 
 namespace penn {
 
@@ -14,6 +15,12 @@ bool needs_torch(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "", second = argc > 2 ? argv[2] : "";
   if (first == "train") return true;
   if (first == "bench") return second == "train" || second == "infer";
+  if (first == "reproduce") {
+    for (int i = 2; i < argc; ++i)
+      for (const PaperItem& item : paper_items())
+        if (!item.trainings.empty() && (argv[i] == item.name || argv[i] == std::string_view("all"))) return true;
+    return false;
+  }
   if (first != "info") return false;
   for (int i = 2; i < argc; ++i)
     if (std::string_view(argv[i]).ends_with(".safetensors") || std::string_view(argv[i]).ends_with(".checkpoint")) return true;

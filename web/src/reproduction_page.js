@@ -34,7 +34,7 @@ export function showReproduction(root, data) {
 const unknown = (panel) => element("p", { class: "error", role: "alert" }, `unknown kind of panel "${panel.type}"`);
 
 // A real minus before a number.
-const signs = (text) => String(text).replace(/(^|[\s(/±])-(?=[\d.])/g, "$1−");
+const signs = (text) => String(text).replace(/(^|[\s(/\u00b1])-(?=[\d.])/g, "$1−");
 
 function headline(line) {
   if (!line?.ours) return null;

@@ -54,6 +54,7 @@ class CsvWriter {
   // head: lines of explanation, each preceded by "# "; names: the header, or empty for none.
   CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& head,
             const std::vector<std::string>& names);
+  void comment(std::string_view text);  // a '#' line among or after the rows
   void row(std::span<const double> values) { write_row(values); }
   void row(std::span<const float> values) { write_row(values); }
   void finish() { file_.commit(); }

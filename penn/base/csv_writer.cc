@@ -29,19 +29,21 @@ std::string quoted(const std::string& name) {
 CsvWriter::CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& head,
                      const std::vector<std::string>& names)
     : file_(path) {
-  for (const std::string& text : head) {
-    std::string line = "# ";
-    for (const char c : text) {
-      if (c == '\r') continue;
-      line += c;
-      if (c == '\n') line += "# ";  // one text of several lines stays a comment throughout
-    }
-    file_.write(line + '\n');
-  }
+  for (const std::string& text : head) comment(text);
   for (size_t i = 0; i < names.size(); ++i) {
     file_.write((i == 0 ? "" : ",") + (needs_quotes(names[i]) ? quoted(names[i]) : names[i]));
   }
   if (!names.empty()) file_.write("\n");
+}
+
+void CsvWriter::comment(std::string_view text) {
+  std::string line = "# ";
+  for (const char c : text) {
+    if (c == '\r') continue;
+    line += c;
+    if (c == '\n') line += "# ";  // one text of several lines stays a comment throughout
+  }
+  file_.write(line + '\n');
 }
 
 template <class T>

@@ -13,6 +13,7 @@
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
 #include "penn/cli/commands.h"
+#include "penn/cli/outputs.h"
 #include "penn/simulate/simulator.h"
 
 namespace penn {
@@ -67,6 +68,7 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
   json rows = json::array();
   uint64_t signature = 0;
   const bool quiet = json_file == "-";
+  check_outputs({json_file}, {});
   if (!quiet) fmt::print("{:<11} {:>14} {:>14} {:>15} {:>12}\n", "system", "trajectories/s", "Msteps/s", "x interpreter", "noise share");
   for (const std::string& name : wanted) {
     const SystemChoice choice = load_system(name);
@@ -125,7 +127,12 @@ void add_command_bench(CLI::App& app, Run& run) {
     sub->add_option("SYSTEM", chosen->system, "System whose trajectories are used")->capture_default_str();
     sub->add_option("--threads", chosen->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
     sub->add_option("--json", chosen->json_file, "Write the result as JSON to a file, or to standard output with -");
-    sub->callback([chosen, bench, &run] { run = [chosen, bench] { return bench(chosen->system, chosen->threads, chosen->json_file); }; });
+    sub->callback([chosen, bench, &run] {
+      run = [chosen, bench] {
+        check_outputs({chosen->json_file}, {});
+        return bench(chosen->system, chosen->threads, chosen->json_file);
+      };
+    });
   };
   add("train", "Trajectories per second of training, beside the stock LSTM of LibTorch", bench_train);
   add("infer", "Trajectories identified per second, beside the stock LSTM of LibTorch", bench_infer);

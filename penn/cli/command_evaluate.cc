@@ -7,6 +7,7 @@
 
 #include "penn/base/atomic_file.h"
 #include "penn/cli/commands.h"
+#include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
 #include "penn/infer/evaluation.h"
 #include "penn/report/result_page.h"
@@ -24,6 +25,7 @@ struct Options {
 
 int evaluate_model(Options& options) {
   options.evaluation.keep = options.evaluation.keep || !options.report_file.empty();
+  check_outputs({options.json_file, options.report_file}, {find_model(options.model).string()});
   const Estimator estimator(open_model(find_model(options.model)), options.evaluation.threads);
   catch_interrupts();
   Evaluation result;
@@ -41,7 +43,7 @@ int evaluate_model(Options& options) {
   const IntRange lengths = estimator.info().lengths;
   if (result.length < lengths.low || result.length > lengths.high)
     fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", result.length, lengths.low, lengths.high);
-  const std::string json = options.json_file.empty() ? "" : evaluation_to_json(result, options.model, options.evaluation).dump(2) + "\n";
+  const std::string json = options.json_file.empty() ? "" : dump_json(evaluation_to_json(result, options.model, options.evaluation));
   if (options.json_file == "-") fmt::print("{}", json);
   else fmt::print("{}", evaluation_text(result, options.model));
   if (!json.empty() && options.json_file != "-") write_file_atomically(options.json_file, json);

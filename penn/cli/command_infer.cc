@@ -3,13 +3,13 @@
 
 #include <cmath>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
 #include "penn/cli/commands.h"
+#include "penn/cli/outputs.h"
 #include "penn/infer/draws.h"
 #include "penn/infer/inference.h"
 #include "penn/report/result_page.h"
@@ -46,20 +46,11 @@ std::vector<double> read_truth(const std::vector<std::string>& given, const Syst
   return truth;
 }
 
-// Results may replace older results, but never what they were made from.
-void refuse_to_replace_inputs(const Options& options) {
-  std::error_code ignored;
-  std::vector<std::string> inputs = options.data;
-  inputs.push_back(find_model(options.model).string());
-  for (const std::string& output : {options.json_file, options.draws_file, options.report_file})
-    for (const std::string& input : inputs)
-      if (!output.empty() && std::filesystem::equivalent(output, input, ignored))
-        throw UsageError(fmt::format("'{}' would be replaced by the result", output), "choose another name");
-}
-
 int infer_files(const Options& options) {
   if (options.samples_given && options.draws_file.empty()) throw UsageError("--samples needs a file for the draws", "add --draws FILE");
-  refuse_to_replace_inputs(options);
+  std::vector<std::string> inputs = options.data;
+  inputs.push_back(find_model(options.model).string());
+  check_outputs({options.json_file, options.draws_file, options.report_file}, inputs);
   const Estimator estimator(open_model(find_model(options.model)), options.threads);
   const ObservationFormat format = observation_format(estimator);
   std::vector<ObservedTrajectory> observed;
@@ -87,15 +78,16 @@ int infer_files(const Options& options) {
         answers[i].warnings.push_back(fmt::format("the predictive check could not be made: {}", error.what()));
       }
 
-  nlohmann::ordered_json json;
+  std::string json;
   if (!options.json_file.empty()) {
-    for (const Inference& answer : answers) json.push_back(inference_to_json(answer));
-    if (answers.size() == 1) json = nlohmann::ordered_json(json[0]);
+    nlohmann::ordered_json list;
+    for (const Inference& answer : answers) list.push_back(inference_to_json(answer));
+    json = dump_json(answers.size() == 1 ? list[0] : list);
   }
-  if (options.json_file == "-") fmt::print("{}\n", json.dump(2));
+  if (options.json_file == "-") fmt::print("{}", json);
   else
     for (size_t i = 0; i < answers.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", inference_table(answers[i]));
-  if (!options.json_file.empty() && options.json_file != "-") write_file_atomically(options.json_file, json.dump(2) + "\n");
+  if (!options.json_file.empty() && options.json_file != "-") write_file_atomically(options.json_file, json);
   if (!options.draws_file.empty()) write_draws(options.draws_file, answers[0], options.samples, options.seed);
   if (!options.report_file.empty()) {
     const auto drawn = options.combine && observed.size() > 1 ? std::vector<ObservedTrajectory>() : observed;

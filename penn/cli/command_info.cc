@@ -4,9 +4,10 @@
 #include <memory>
 
 #include "penn/cli/commands.h"
+#include "penn/cli/info_target.h"
+#include "penn/model/model_file.h"
 #include "penn/system/system.h"
 #ifdef PENN_HAVE_TORCH
-#include "penn/model/model_file.h"
 #include "penn/network/blas.h"
 #include "penn/train/checkpoint.h"
 #endif
@@ -14,20 +15,28 @@
 namespace penn {
 namespace {
 
-int info(const std::string& what) {
+int info_of_tensors(const std::string& what) {
+  SafetensorsFile file(find_model(what));
 #ifdef PENN_HAVE_TORCH
-  if (what.ends_with(".checkpoint")) {
+  const auto format = file.metadata().find("format");
+  if (format != file.metadata().end() && format->second.starts_with("penn checkpoint")) {
     const Progress progress = read_checkpoint(what).progress;
     fmt::print("unfinished training: step {}, {:.1f} minutes, best validation NLL {}\n", progress.step, progress.seconds / 60,
                progress.validations > 0 ? fmt::format("{:.4f}", progress.best_nll) : "not known yet");
     return 0;
   }
-  if (what.ends_with(".safetensors")) {
-    fmt::print("{}\nMachine\n  {}\n", describe_model(open_model(find_model(what))), blas_report());
-    return 0;
-  }
+  fmt::print("{}\nMachine\n  {}\n", describe_model(open_model(std::move(file))), blas_report());
+#else
+  fmt::print("{}", describe_model(open_model(std::move(file))));
 #endif
+  return 0;
+}
+
+int info(const std::string& what) {
+  const InfoTarget target = find_info_target(what);
+  if (!target.tensors.empty()) return info_of_tensors(target.tensors);
   fmt::print("{}", describe_system(find_system(what)));
+  if (!target.same_name.empty()) fmt::print("\nThis is the system. A model of that name ships too: see it with `penn info {}`\n", target.same_name);
   return 0;
 }
 
@@ -36,7 +45,7 @@ int info(const std::string& what) {
 void add_command_info(CLI::App& app, Run& run) {
   auto what = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("info", "Print what a system or a model says, as it was understood");
-  command->add_option("SYSTEM|MODEL", *what, "System file, name of a shipped system, model file (.safetensors) or checkpoint")->required();
+  command->add_option("SYSTEM|MODEL", *what, "System file, model file or checkpoint, or the name of a shipped system or model")->required();
   command->callback([what, &run] { run = [what] { return info(*what); }; });
 }
 

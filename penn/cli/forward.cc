@@ -4,9 +4,9 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 #include "penn/base/error.h"
+#include "penn/cli/info_target.h"
 #include "penn/reproduce/paper_items.h"
 
 namespace penn {
@@ -18,12 +18,15 @@ bool needs_torch(int argc, char** argv) {
   if (first == "reproduce") {
     for (int i = 2; i < argc; ++i)
       for (const PaperItem& item : paper_items())
-        if (!item.trainings.empty() && (argv[i] == item.name || argv[i] == std::string_view("all"))) return true;
+        if (!item.trainings.empty() && (argv[i] == item.name || std::string(argv[i]) == "all")) return true;
     return false;
   }
   if (first != "info") return false;
   for (int i = 2; i < argc; ++i)
-    if (std::string_view(argv[i]).ends_with(".safetensors") || std::string_view(argv[i]).ends_with(".checkpoint")) return true;
+    try {
+      if (!find_info_target(argv[i]).tensors.empty()) return true;
+    } catch (const Error&) {  // unreadable: this program says so as well as the other
+    }
   return false;
 }
 

@@ -7,6 +7,7 @@
 
 #include "penn/base/error.h"
 #include "penn/density/normal.h"
+#include "penn/model/familiarity.h"
 
 namespace penn {
 namespace {
@@ -14,7 +15,6 @@ namespace {
 // Draws for the joint rank: with 127 the rank has 128 values, each equally likely for a correct posterior.
 constexpr size_t kRankDraws = 127;
 constexpr double kOutlier = 6;  // |z|
-constexpr double kUnfamiliar = 0.01;
 
 double kurtosis_of(const NormalMixture1d& q, double mean, double sd) {
   double fourth = 0;

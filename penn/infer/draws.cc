@@ -2,16 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "penn/base/csv.h"
 #include "penn/base/files.h"
 #include "penn/density/truncated_mixture.h"
 
 namespace penn {
+namespace {
+constexpr size_t kPiece = 4096;  // draws in memory at a time
+}
 
 void write_draws(const std::filesystem::path& path, const Inference& inference, int64_t samples, uint64_t seed) {
   const TruncatedMixture posterior(inference.posterior, inference.box);
-  DrawStream stream(seed);
-  const TruncatedDraws draws = posterior.sample(static_cast<size_t>(samples), stream);
   std::vector<std::string> head = {fmt::format("penn {} infer", version()),
                                    fmt::format("model = {}", inference.model),
                                    fmt::format("observation = {}", inference.source),
@@ -26,20 +29,28 @@ void write_draws(const std::filesystem::path& path, const Inference& inference, 
                                    "independent draws of the posterior cut to the box of the parameters; lp__ is its log density",
                                    fmt::format("outside_mass = {:.4f}", inference.outside_mass),
                                    fmt::format("familiarity = {:.4f}", inference.familiarity)};
-  if (draws.approximate > 0)
-    head.push_back(fmt::format("{} draws come from the edge of the box, where they are approximate", draws.approximate));
   for (const std::string& warning : inference.warnings) head.push_back("warning: " + warning);
   std::vector<std::string> names = {"lp__"};
   names.insert(names.end(), inference.parameters.begin(), inference.parameters.end());
   CsvWriter writer(path, head, names);
   const size_t M = inference.parameters.size();
   std::vector<double> row(M + 1);
-  for (size_t i = 0; i < static_cast<size_t>(samples); ++i) {
-    const std::span<const double> theta(&draws.theta[i * M], M);
-    row[0] = posterior.log_density(theta);
-    std::copy(theta.begin(), theta.end(), row.begin() + 1);
-    writer.row(std::span<const double>(row));
+  DrawStream stream(seed);
+  size_t approximate = 0;
+  for (size_t left = static_cast<size_t>(samples); left > 0;) {
+    const size_t count = std::min(left, kPiece);
+    const TruncatedDraws draws = posterior.sample(count, stream);
+    for (size_t i = 0; i < count; ++i) {
+      const std::span<const double> theta(&draws.theta[i * M], M);
+      row[0] = posterior.log_density(theta);
+      std::copy(theta.begin(), theta.end(), row.begin() + 1);
+      writer.row(std::span<const double>(row));
+    }
+    approximate += draws.approximate;
+    left -= count;
   }
+  if (approximate > 0)  // known only now; CmdStan too closes its files with remarks
+    writer.comment(fmt::format("{} draws come from the edge of the box, where they are approximate", approximate));
   writer.finish();
 }
 

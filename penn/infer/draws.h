@@ -1,5 +1,5 @@
-// Posterior draws as a CSV file in the manner of CmdStan: '#' lines that say how it was made, then lp__ and the parameters. ArviZ reads it
-// with arviz.from_cmdstan("draws.csv"). Draws are independent and cut to the box; lp__ is the log density of the posterior cut to the box.
+// Posterior draws as a CSV file in the manner of CmdStan: '#' lines that say how it was made, then lp__ and the parameters. Draws are
+// independent and cut to the box; lp__ is the log density of the posterior cut to the box. Memory does not grow with their number.
 #pragma once
 
 #include <cstdint>

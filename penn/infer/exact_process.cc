@@ -5,20 +5,16 @@
 #include <memory>
 
 #include "penn/base/error.h"
+#include "penn/system/exact_check.h"
 
 namespace penn {
 
-OuProcess ou_process(const System& system, int observation, NodeId tau, NodeId D) {
-  const auto refuse = [&](const char* reason) {
-    throw SystemError(fmt::format("{}: the exact posterior is known only for {}", system.source_name, reason),
+OuProcess ou_process(const System& system, NodeId tau, NodeId D) {
+  const std::string reason = why_not_relaxation(system, tau, D);
+  if (!reason.empty())
+    throw SystemError(fmt::format("{}: the exact posterior is known only for x' = -x/tau + sqrt(2 D/tau) B', but {}", system.source_name, reason),
                       "remove the section [exact]");
-  };
-  if (system.parameters.size() != 2 || !system.nuisance.empty()) refuse("two parameters and no nuisance parameters");
-  if (system.states.size() != 1 || system.observations[static_cast<size_t>(observation)].channels.size() != 1)
-    refuse("one state, observed as it is");
   const Simulation& simulation = system.simulation;
-  if (!simulation.sampling.is_single() || !simulation.burn_in.is_single() || simulation.method != Method::kEulerMaruyama)
-    refuse("Euler-Maruyama with one sampling interval and one burn-in");
   OuProcess process;
   for (size_t k = 0; k < 2; ++k) process.low[k] = system.parameters[k].range.low, process.high[k] = system.parameters[k].range.high;
   process.step = simulation.sampling.low / static_cast<double>(simulation.steps_per_sample);

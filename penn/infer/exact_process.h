@@ -7,7 +7,7 @@
 
 namespace penn {
 
-// SystemError unless the system has exactly two parameters, one state and one channel, a single sampling interval and one fixed burn-in.
-OuProcess ou_process(const System& system, int observation, NodeId tau, NodeId D);
+// SystemError unless the system is that process (penn/system/exact_check.h).
+OuProcess ou_process(const System& system, NodeId tau, NodeId D);
 
 }  // namespace penn

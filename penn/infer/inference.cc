@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <map>
 
 #include "penn/base/error.h"
 #include "penn/density/mixture_box.h"
@@ -37,6 +39,13 @@ void fill_numbers(Inference& answer) {
   answer.verdict = posterior_verdict(q, answer.box, answer.parameters);
 }
 
+// FNV-1a over the values' bits (-0 counts as 0), and a multiplication that spreads the last ones.
+uint64_t fingerprint_of(const std::vector<float>& z) {
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (const float value : z) hash = (hash ^ std::bit_cast<uint32_t>(value + 0.0f)) * 0x100000001b3u;
+  return hash * 0x9e3779b97f4a7c15u;
+}
+
 std::string range_text(double low, double high) {
   return low == high ? fmt::format("{:g}", low) : fmt::format("{:g} to {:g}", low, high);
 }
@@ -65,7 +74,7 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
     }
     const std::string& name = channels[c].name;
     if (standing == n - 1) warnings.push_back(fmt::format("{} is constant: nothing can be learned from it", name));
-    else if (2 * standing > n)
+    else if (2 * standing > n && !(c < model.info.on_lattice.size() && model.info.on_lattice[c]))  // sign(x) stands still by nature
       warnings.push_back(fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name,
                                      100.0 * static_cast<double>(standing) / static_cast<double>(n - 1)));
     const Rounding rounding = c < observed.roundings.size() ? observed.roundings[c] : Rounding();
@@ -85,6 +94,7 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
 Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate) {
   Inference answer{.source = observed.source,
                    .model = model.name,
+                   .fingerprint = fingerprint_of(observed.z),
                    .parameters = parameter_names(model.system),
                    .box = parameter_box(model.system),
                    .n = observed.n,
@@ -113,8 +123,12 @@ Inference combine_inferences(std::span<const Inference> single) {
   if (single.empty()) throw Error("nothing to combine");
   if (single.size() == 1) return single[0];
   std::vector<GaussianMixture> posteriors;
+  std::map<std::pair<uint64_t, int64_t>, std::string> seen;  // by content
+  int64_t repeated = 0;
+  std::string example;
   Inference answer = single[0];
   answer.source = fmt::format("{} trajectories", single.size());
+  answer.sources.clear();
   answer.combined = static_cast<int64_t>(single.size());
   answer.n = 0;
   answer.warnings.clear();
@@ -123,6 +137,9 @@ Inference combine_inferences(std::span<const Inference> single) {
   answer.predictive.reset();
   for (const Inference& one : single) {
     posteriors.push_back(one.posterior);
+    answer.sources.push_back(one.source);
+    const auto [earlier, is_new] = seen.emplace(std::pair(one.fingerprint, one.n), one.source);
+    if (!is_new && ++repeated == 1) example = fmt::format("{} is the same trajectory as {}", one.source, earlier->second);
     answer.n += one.n;
     answer.familiarity = std::min(answer.familiarity, one.familiarity);  // see below
     for (const std::string& warning : one.warnings) answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
@@ -130,6 +147,9 @@ Inference combine_inferences(std::span<const Inference> single) {
   answer.familiarity = std::min(1.0, answer.familiarity * static_cast<double>(single.size()));  // the smallest of many is small by chance
   const ProductResult product = multiply_posteriors(ProductDensity(std::move(posteriors), answer.box));
   answer.posterior = product.mixture;
+  if (repeated > 0)
+    answer.warnings.push_back(fmt::format("{}{}: its evidence is counted more than once, and the posterior is too narrow", example,
+                                          repeated == 1 ? "" : fmt::format(", and {} more are repeated so", repeated - 1)));
   if (product.log_agreement < kDisagreement)
     answer.warnings.push_back(
         fmt::format("the trajectories disagree (log agreement {:.1f}): they do not look like one system with the same parameters",

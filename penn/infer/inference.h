@@ -17,7 +17,6 @@
 
 namespace penn {
 
-inline constexpr double kUnfamiliar = 0.01;   // familiarity below this is a warning: one training trajectory in a hundred
 inline constexpr double kLeakWarning = 0.05;  // mass outside the box
 inline constexpr std::array<double, 7> kQuantiles = {0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975};
 
@@ -30,7 +29,9 @@ struct ModelContext {
 };
 
 struct Inference {
-  std::string source, model;
+  std::string source, model;             // source: file, and index where it holds several ("many.npy[3]"); "3 trajectories" where combined
+  std::vector<std::string> sources = {};  // of the trajectories that were combined; else empty
+  uint64_t fingerprint = 0;              // of the data, to notice one trajectory given twice
   std::vector<std::string> parameters;  // (M) names
   Box box;
   int64_t n = 0;  // samples; of all trajectories together where combined
@@ -61,7 +62,8 @@ void spread_roundings(const Estimator& estimator, std::vector<ObservedTrajectory
 // The estimator on every trajectory; those of one length go together. model_name: as the user calls it.
 std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed);
 
-// Several trajectories of one system with the same parameters: evidence multiplied, prior counted once.
+// Several trajectories of one system with the same parameters: evidence multiplied, prior counted once. Disagreement, and a trajectory that
+// is there twice, are warnings.
 Inference combine_inferences(std::span<const Inference> single);
 
 nlohmann::ordered_json inference_to_json(const Inference& inference);

@@ -55,6 +55,8 @@ json inference_to_json(const Inference& a) {
   result["familiarity"] = a.familiarity;
   result["warnings"] = a.warnings;
   result["verdict"] = a.verdict.sentences;
+  result["source"] = a.source;
+  if (!a.sources.empty()) result["sources"] = a.sources;
   result["n"] = a.n;
   result["sampling"] = a.sampling;
   result["model"] = a.model;

@@ -109,12 +109,21 @@ struct Layout {
   std::vector<size_t> channels;
 };
 
+// A name that decides which column is read must be there once: column `found` is the first of that name.
+void refuse_twice(const Rows& rows, size_t found) {
+  for (size_t c = found + 1; c < rows.names.size(); ++c)
+    if (rows.names[c] == rows.names[found])
+      throw DataError(fmt::format("{}: columns {} and {} are both named '{}'", rows.in_file, found + 1, c + 1, rows.names[found]),
+                      fmt::format("rename one, or choose by number: --columns {}", found + 1));
+}
+
 Layout find_layout(const Rows& rows, const ObservationFormat& format, bool columns_were_chosen) {
   const size_t d = format.channels.size();
   Layout layout;
   for (size_t c = 0; c < rows.names.size(); ++c)
     if (is_time_name(rows.names[c]) && std::find(format.channels.begin(), format.channels.end(), rows.names[c]) == format.channels.end()) {
       layout.time = static_cast<int>(c);
+      if (!columns_were_chosen) refuse_twice(rows, c);
       break;
     }
   const auto rest_in_order = [&] {
@@ -125,7 +134,9 @@ Layout find_layout(const Rows& rows, const ObservationFormat& format, bool colum
   if (!columns_were_chosen) {
     for (const std::string& channel : format.channels) {
       const auto found = std::find(rows.names.begin(), rows.names.end(), channel);
-      if (found != rows.names.end()) layout.channels.push_back(static_cast<size_t>(found - rows.names.begin()));
+      if (found == rows.names.end()) continue;
+      layout.channels.push_back(static_cast<size_t>(found - rows.names.begin()));
+      refuse_twice(rows, layout.channels.back());
     }
     if (layout.channels.size() == d) {
       if (layout.time < 0) layout.time = unnamed_time(rows, format, layout.channels);

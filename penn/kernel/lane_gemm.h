@@ -105,6 +105,16 @@ inline void multiply(float* out, const PackedMatrix& a, const float* bias, const
 inline std::size_t transposed_size(int n, int time) {
   return static_cast<std::size_t>(round_up(n, kTileLanes)) * time * kTileLanes;
 }
+// result[i] = element index[i] of a and b, one after the other. One instruction with gcc; clang, which only fuzzes, has no such built-in function.
+inline Vec shuffle(Vec a, Vec b, IntVec index) {
+#if defined(__clang__)
+  Vec result;
+  for (int i = 0; i < kVector; ++i) result[i] = index[i] < kVector ? a[index[i]] : b[index[i] - kVector];
+  return result;
+#else
+  return __builtin_shuffle(a, b, index);
+#endif
+}
 inline void transpose_into(float* block, int n, int time, int t, const float* x) {
   for (int first = 0; first < n; first += kVector) {
     float* to = block + (static_cast<std::size_t>(first / kTileLanes) * time + t) * kTileLanes * kTileLanes + first % kTileLanes;
@@ -125,8 +135,8 @@ inline void transpose_into(float* block, int n, int time, int t, const float* x)
         for (int i = 0; i < kVector; ++i) {
           if (i & width) continue;
           const Vec a = row[i], b = row[i | width];
-          row[i] = __builtin_shuffle(a, b, low);
-          row[i | width] = __builtin_shuffle(a, b, high);
+          row[i] = shuffle(a, b, low);
+          row[i | width] = shuffle(a, b, high);
         }
       }
 #pragma GCC unroll 16

@@ -10,6 +10,8 @@
 
 namespace penn {
 
+inline constexpr double kUnfamiliar = 0.01;  // below this is a warning: one training trajectory in a hundred
+
 struct Familiarity {
   std::vector<float> mean;        // (E)
   std::vector<float> directions;  // (k, E), orthonormal rows

@@ -135,16 +135,30 @@ ModelFile open_model(SafetensorsFile opened) {
   return model;
 }
 
+bool has_tensors(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::is_regular_file(path, ignored)) return false;
+  const InputFile file(path);
+  unsigned char start[9];  // length of the header, little-endian, and its first character: eight bytes of text would be a length beyond all limits
+  if (file.size() < sizeof start) return false;
+  file.read_at(0, start, sizeof start);
+  uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | start[i];
+  return length <= kSafetensorsMaxHeader && start[8] == '{';
+}
+
+std::string shipped_model(const std::string& name) {
+  if (name.find('/') != std::string::npos) return "";
+  std::string stored = name;  // an observation is written cfhn:x1 and stored as cfhn-x1
+  for (char& c : stored) c = c == ':' ? '-' : c;
+  return shared_file("models/" + stored + ".safetensors");
+}
+
 fs::path find_model(const std::string& what) {
   std::error_code ignored;
   if (fs::is_regular_file(what, ignored)) return what;
-  if (what.find('/') == std::string::npos) {
-    // An observation is written cfhn:x1 and stored as cfhn-x1.
-    std::string name = what;
-    for (char& c : name) c = c == ':' ? '-' : c;
-    const std::string shipped = shared_file("models/" + name + ".safetensors");
-    if (!shipped.empty()) return shipped;
-  }
+  const std::string shipped = shipped_model(what);
+  if (!shipped.empty()) return shipped;
   std::string list;
   for (const std::string& name : shared_names("models", ".safetensors")) list += (list.empty() ? "" : ", ") + name;
   throw ModelError(fmt::format("there is no model file '{}'", what),

@@ -53,6 +53,10 @@ ModelFile open_model(const std::filesystem::path& path);
 ModelFile open_model(SafetensorsFile file);
 // A tensor of the network as finite floats; ModelError where it is missing, has another shape, or holds anything else.
 std::vector<float> read_network_tensor(const SafetensorsFile& file, const std::string& name, const Shape& shape);
+// True for a file that begins as safetensors files do, whatever its name: a model or a checkpoint, perhaps damaged. No text file does.
+bool has_tensors(const std::filesystem::path& path);
+// The shipped model of a name ("oup", "cfhn:x1"), or "" where there is none.
+std::string shipped_model(const std::string& name);
 // The path itself, or the shipped model of that name; ModelError where there is neither.
 std::filesystem::path find_model(const std::string& what);
 std::string describe_model(const ModelFile& model);

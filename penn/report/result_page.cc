@@ -106,7 +106,7 @@ std::string evaluation_page(const Estimator& estimator, const Evaluation& evalua
   json curve = json::array();
   for (const LossPoint& p : estimator.info().curve) curve.push_back({{"minutes", p.minutes}, {"train", p.train_nll}, {"validation", p.validation_nll}});
   page["curve"] = curve;
-  return posterior_page(page.dump(), fmt::format("Evaluation of {}", model_name));
+  return posterior_page(page.dump(-1, ' ', false, json::error_handler_t::replace), fmt::format("Evaluation of {}", model_name));
 }
 
 }  // namespace penn

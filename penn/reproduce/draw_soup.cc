@@ -53,7 +53,7 @@ PageData draw_exact(const PaperItem& item, Session& session) {
   const System& system = model.system();
   page.use_model("soup", model);
   if (!system.exact.is_given()) throw ModelError("the model's system declares no exact posterior", "train it on the shipped system soup");
-  const OuProcess process = ou_process(system, model.observation(), system.exact.tau, system.exact.D);
+  const OuProcess process = ou_process(system, system.exact.tau, system.exact.D);
   std::vector<Json> trajectories, exact_panels, mixture_panels;
   std::vector<PageData::Row> rows;
   for (const TestTrajectory& test : test_trajectories("soup")) {

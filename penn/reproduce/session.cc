@@ -28,11 +28,7 @@ fs::path Session::shipped_path(const std::string& name) const {
     const fs::path file = fs::path(options_.models) / (name + ".safetensors");
     return fs::is_regular_file(file, ignored) ? file : fs::path();
   }
-  try {
-    return find_model(name);
-  } catch (const ModelError&) {
-    return {};
-  }
+  return shipped_model(name);
 }
 
 bool Session::has_model(const std::string& name) const { return !shipped_path(name).empty(); }

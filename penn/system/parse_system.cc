@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "penn/base/random.h"
+#include "penn/system/exact_check.h"
 #include "penn/system/scope.h"
 #include "penn/system/system.h"
 #include "penn/system/toml_reader.h"
@@ -318,45 +319,8 @@ class SystemParser {
     for (const TomlEntry& entry : entries) (entry.key == "tau" ? system_.exact.tau : system_.exact.D) = constant_expression(entry);
     const Position at = section_at("exact");
     if (entries.size() != 2) reader_.fail(at, "[exact] needs both tau and D", "for example:  [exact]\n      tau = \"tau\"\n      D = \"D\"");
-    check_exact(at);
-  }
-
-  // The claim is tried at 64 points of the box: a wrong one would make every comparison with the exact posterior wrong.
-  void check_exact(const Position& at) {
-    const auto refuse = [&](const std::string& reason) {
-      reader_.fail(at, "[exact] says x' = -x/tau + sqrt(2 D/tau) B', but " + reason, "correct it, or remove the section [exact]");
-    };
-    if (system_.parameters.size() != 2 || !system_.nuisance.empty()) refuse("the system does not have exactly two parameters");
-    if (system_.states.size() != 1 || system_.states[0].diffusion.size() != 1 || system_.noises.size() != 1 || system_.noises[0].kind != NoiseKind::kGaussian)
-      refuse("the system is not one equation with one Gaussian noise");
-    if (system_.observations.size() != 1 || system_.observations[0].channels.size() != 1) refuse("more than x is observed");
-    const Simulation& simulation = system_.simulation;
-    if (simulation.method != Method::kEulerMaruyama || !simulation.sampling.is_single() || !simulation.burn_in.is_single() || simulation.burn_in.low < 1)
-      refuse("it needs Euler-Maruyama, one sampling interval and one burn-in of at least one sample");
-    const State& state = system_.states[0];
-    const NodeId observed = system_.observations[0].channels[0].value;
-    const NodeId coefficient = state.diffusion[0].coefficient;
-    if (state.initial.low != state.initial.high || state.initial.random_sign) refuse("x does not start at 0");
-    const std::vector<char> marks = system_.graph.reachable({state.drift, coefficient, observed, state.initial.low, system_.exact.tau, system_.exact.D});
-    const RandomKey key{2, 0, 0};
-    std::vector<double> values;
-    for (uint32_t trial = 0; trial < 64; ++trial) {
-      const double x = 4 * key.uniform(0, 3 * trial) - 2;
-      system_.graph.evaluate(values, marks, [&](SymbolKind kind, int index) {
-        if (kind == SymbolKind::kState) return x;
-        if (kind != SymbolKind::kParameter) return 100 + x;  // time: whatever depends on it does not fit
-        const Range range = system_.parameters[static_cast<size_t>(index)].range;
-        return range.low + key.uniform(0, 3 * trial + 1 + static_cast<uint32_t>(index)) * (range.high - range.low);
-      });
-      const auto value = [&](NodeId node) { return values[static_cast<size_t>(node)]; };
-      const auto differ = [](double a, double b) { return !(std::abs(a - b) <= 1e-9 * (std::abs(a) + std::abs(b)) + 1e-12); };
-      const double tau = value(system_.exact.tau), D = value(system_.exact.D);
-      if (!(tau > 0 && D > 0)) refuse("tau or D is not positive everywhere");
-      if (differ(value(state.drift), -x / tau)) refuse("the drift is another");
-      if (differ(value(coefficient), std::sqrt(2 * D / tau))) refuse("the noise has another strength");
-      if (differ(value(observed), x)) refuse("something else is observed");
-      if (value(state.initial.low) != 0) refuse("x does not start at 0");
-    }
+    const std::string reason = why_not_relaxation(system_, system_.exact.tau, system_.exact.D);
+    if (!reason.empty()) reader_.fail(at, "[exact] says x' = -x/tau + sqrt(2 D/tau) B', but " + reason, "correct it, or remove the section [exact]");
   }
 
   void check_noise_use() {

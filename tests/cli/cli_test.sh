@@ -3,6 +3,7 @@
 # Prints what failed and exits with 1; silent parts passed.
 set -u
 penn=$1
+tiny=$(cd "$(dirname "$0")/../.." && pwd)/fuzz/corpus/model/tiny.safetensors
 . "$(dirname "$0")/checks.sh"
 
 expect "help" 0 "simulate" "$penn" --help
@@ -10,6 +11,23 @@ expect "version" 0 "^[0-9]*\.[0-9]*\.[0-9]*$" "$penn" --version
 expect "unknown command" 2 "hint" "$penn" fly
 expect "info" 0 "fractional(H)" "$penn" info oup
 expect "info of several observations" 0 "cfhn:x1x2" "$penn" info cfhn
+# A model is known by its content; of a system and a model of one name, the system is shown and the model mentioned.
+mkdir -p share/models
+cp "$tiny" share/models/oup.safetensors
+cp "$tiny" share/models/only-model.safetensors
+cp "$tiny" model.toml
+head -c 300 "$tiny" >cut
+expect "info of a model" 0 "^Model of s, trained by" "$penn" info "$tiny"
+expect "info of a model under any name" 0 "^Model of s, trained by" "$penn" info model.toml
+expect "info of a shipped model" 0 "^Model of s, trained by" env PENN_SHARE=share "$penn" info only-model
+expect "info of a name of both" 0 "fractional(H)" env PENN_SHARE=share "$penn" info oup
+expect "info of a name of both mentions the model" 0 'penn info share/models/oup.safetensors' env PENN_SHARE=share "$penn" info oup
+expect "info of the model of that name" 0 "^Model of s, trained by" env PENN_SHARE=share "$penn" info share/models/oup.safetensors
+expect "info of a damaged model" 1 "error: cut: " "$penn" info cut
+expect "info of a missing model" 1 "there is no model file 'none.safetensors'" "$penn" info none.safetensors
+expect "info of nothing" 1 "there is no system file 'nothing'" "$penn" info nothing
+printf 'name = "x"' >text.safetensors
+expect "info of a text named as a model" 1 "error: text.safetensors" "$penn" info text.safetensors
 
 expect "simulate" 0 "100 trajectories of 50 samples" "$penn" simulate oup -n 100 --length 50 --seed 7 -o one --threads 1
 expect "simulate with two threads" 0 "written" "$penn" simulate oup -n 100 --length 50 --seed 7 -o two --threads 2

@@ -21,10 +21,17 @@ expect "a verdict in words" 0 "explanation" "$penn" infer "$model" $one
 expect "several files" 0 "trajectory_001.csv: 1000 samples" "$penn" infer "$model" $one $two
 expect "json" 0 '"familiarity"' "$penn" infer "$model" $one --json -
 "$penn" infer "$model" $one --json one.json >/dev/null
-for key in parameters weights means covariances mean median sd correlation quantiles modes contraction outside_mass familiarity warnings verdict n sampling model version; do
+for key in parameters weights means covariances mean median sd correlation quantiles modes contraction outside_mass familiarity warnings verdict source n sampling model version; do
   check "json has $key" grep -q "^  \"$key\":" one.json
 done
 check "json of the whole array" test "$("$penn" infer "$model" npy/z.npy --json - | grep -c '"familiarity"')" -eq 20
+check "json tells the file" grep -q '^  "source": "csv/trajectory_000.csv"' one.json
+"$penn" infer "$model" npy/z.npy $one --json many.json >/dev/null
+check "json tells the trajectory of an array" grep -q '^    "source": "npy/z.npy\[19\]"' many.json
+check "json tells every source" test "$(grep -c '^    "source"' many.json)" -eq 21
+cp $one "$(printf 'odd\377name.csv')"
+expect "a name that is not UTF-8" 0 '"source": "odd.*name.csv"' "$penn" infer "$model" odd*name.csv --json -
+expect "a page of it" 0 "" "$penn" infer "$model" odd*name.csv --report odd.html
 check "own trajectories look familiar" test "$("$penn" infer "$model" npy/z.npy | grep -c 'does not look like the training data')" -le 3
 check "the same answer twice" sh -c "'$penn' infer '$model' $one --json two.json >/dev/null && cmp one.json two.json"
 check "the same answer with one thread" sh -c "'$penn' infer '$model' $one --threads 1 --json two.json >/dev/null && cmp one.json two.json"
@@ -52,10 +59,22 @@ expect "draws" 0 "" "$penn" infer "$model" $one --samples 250 --draws draws.csv
 check "draws have a head" grep -q "^# num_samples = 250$" draws.csv
 check "draws have names" grep -q "^lp__,lg_tau,D$" draws.csv
 check "draws are all there" test "$(grep -c '^[-0-9]' draws.csv)" -eq 250
+if command -v python3 >/dev/null; then  # an independent reader, comments skipped
+  check "draws as another program reads them" python3 -c '
+import csv
+rows = list(csv.DictReader(line for line in open("draws.csv", newline="") if not line.startswith("#")))
+assert len(rows) == 250 and all(list(row) == ["lp__", "lg_tau", "D"] for row in rows)
+assert all(-0.5 <= float(row["lg_tau"]) <= 1.5 and 0.01 <= float(row["D"]) <= 1 for row in rows)
+assert len({row["lp__"] for row in rows}) == 250 and all(abs(float(row["lp__"])) < 100 for row in rows)'
+fi
 expect "draws of several" 2 "\-\-combine" "$penn" infer "$model" $one $two --draws draws.csv
 expect "samples without a file" 2 "\-\-draws" "$penn" infer "$model" $one --samples 10
 expect "combined" 0 "3 trajectories: 3000 samples" "$penn" infer "$model" csv/*.csv --combine
 expect "combined json" 0 '"combined": 3' "$penn" infer "$model" csv/*.csv --combine --json -
+expect "combined json tells the sources" 0 '"csv/trajectory_002.csv"' "$penn" infer "$model" csv/*.csv --combine --json -
+cp $one copy.csv
+expect "one trajectory twice" 0 "warning: copy.csv is the same trajectory as .*trajectory_000.csv" "$penn" infer "$model" $one $two copy.csv --combine
+check "different trajectories are not called the same" sh -c "! '$penn' infer '$model' csv/*.csv --combine | grep -q 'same trajectory'"
 expect "predictive" 0 "increment tails of x" "$penn" infer "$model" $one --predictive 50
 expect "predictive json" 0 '"percentile"' "$penn" infer "$model" $one --predictive 50 --json -
 
@@ -72,7 +91,7 @@ expect "five samples" 1 "5 samples is too short" "$penn" infer "$model" short.cs
 head -n 20 values.txt >shortish.csv
 expect "twenty samples" 0 "warning: 20 samples; the model was trained on" "$penn" infer "$model" shortish.csv
 "$penn" simulate oup -n 1 --seed 4 --set alpha=1.4 --set D_levy=1 --set D_fgn=0.5 --set lg_tau=-0.5 --set H=0.05 --csv -o other >/dev/null
-expect "another system" 0 "warning: " "$penn" infer "$model" other/trajectory_000.csv
+expect "another system" 0 "warning: this does not look like the training data (familiarity" "$penn" infer "$model" other/trajectory_000.csv
 
 # ---- bad data: a message that names the place, never a crash
 : >empty.csv
@@ -99,6 +118,12 @@ expect "a text file" 1 "manifest.json" "$penn" infer "$model" npy/manifest.json
 expect "no model" 1 "there is no model file" "$penn" infer nothing $one
 expect "data as a model" 1 "error: " "$penn" infer $one $one
 expect "no data" 2 "DATA" "$penn" infer "$model"
+awk -F, '/^t,/ { print "x,x,t"; next } /^#/ { print; next } { print $2 "," 2 * $2 "," $1 }' $one >twice.csv
+expect "a name twice" 1 "twice.csv: columns 1 and 2 are both named 'x'" "$penn" infer "$model" twice.csv
+check "a name twice, chosen by number" same twice.csv --columns 1
+expect "a missing directory of the result" 1 "nowhere/a.json" "$penn" infer "$model" missing.csv --json nowhere/a.json
+expect "two results of one name" 2 "two results" "$penn" infer "$model" $one --json a.txt --report ./a.txt
+check "nothing is left of them" sh -c "! ls -a | grep -q 'a\.txt\|\.tmp-'"
 cp bare.csv precious.csv
 expect "data are not replaced" 2 "would be replaced" "$penn" infer "$model" precious.csv --draws precious.csv
 expect "nor is the model" 2 "would be replaced" "$penn" infer "$model" bare.csv --json "$model"
@@ -109,6 +134,8 @@ awk -F, '/^t,/ { print "when,x"; next } { print }' slow.csv >unnamed.csv
 expect "a time column nobody would recognise" 0 "warning: sampled every 0.3" "$penn" infer "$model" unnamed.csv
 awk '{ printf "%.1f\n", $1 }' values.txt >digits.csv
 expect "rounded data are told" 0 "warning: x is rounded to steps of 0.1" "$penn" infer "$model" digits.csv
+awk '{ printf "%.0f\n", $1 }' values.txt >coarse.csv
+expect "rounding as coarse as the data" 0 "warning: x is rounded to steps of 1, and typically changes by 1 .* biased" "$penn" infer "$model" coarse.csv
 
 # ---- evaluation: the exit code is the verdict
 "$penn" evaluate "$model" -n 300 --json evaluation.json >evaluation.txt 2>&1
@@ -123,6 +150,12 @@ for key in nll parameters joint correlations outside_mass familiarity discarded_
 done
 "$penn" evaluate "$model" --data npy --json given.json >/dev/null 2>&1
 check "given trajectories are all used" grep -q '^  "count": 20,' given.json
+# A result that cannot be written is noticed before the work: a billion trajectories would take days.
+for option in --json --report; do
+  expect "evaluation: missing directory of $option" 1 "nowhere/e" timeout 60 "$penn" evaluate "$model" -n 1000000000 $option nowhere/e
+  expect "evaluation: a directory as $option" 1 "directory" timeout 60 "$penn" evaluate "$model" -n 1000000000 $option csv
+done
+expect "evaluation does not replace the model" 2 "would be replaced" timeout 60 "$penn" evaluate "$model" -n 1000000000 --json "$model"
 expect "no such data" 1 "there is no directory" "$penn" evaluate "$model" --data nowhere
 expect "no trajectories" 2 "" "$penn" evaluate "$model" -n 0
 "$penn" evaluate "$model" -n 200 --seed 5 --threads 1 --json a.json >/dev/null 2>&1

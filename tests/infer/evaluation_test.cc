@@ -41,7 +41,7 @@ length = 2000
 )toml",
                                "relaxation.toml");
   ModelInfo info;
-  OuProcess process = ou_process(system, 0, system.graph.symbol(SymbolKind::kParameter, 0), system.graph.symbol(SymbolKind::kParameter, 1));
+  OuProcess process = ou_process(system, system.graph.symbol(SymbolKind::kParameter, 0), system.graph.symbol(SymbolKind::kParameter, 1));
   Soup() { info.lengths = {100, 4000}, info.sampling = {0.1, 0.1}, info.value_low = {-3}, info.value_high = {3}; }
   ModelContext context() const { return {"relaxation", system, 0, info}; }
 
@@ -134,7 +134,12 @@ TEST(evaluation_test, json_and_text_have_the_gap) {
 
 TEST(evaluation_test, only_processes_with_a_known_posterior_are_taken_as_exact) {
   const System oup = load_system("oup").system;
-  EXPECT_NE(error_text<SystemError>([&] { ou_process(oup, 0, 0, 0); }).find("two parameters"), std::string::npos);
+  EXPECT_NE(error_text<SystemError>([&] { ou_process(oup, 0, 0); }).find("two parameters"), std::string::npos);
+  // tau and D exchanged: two parameters and one noise, but not the process.
+  System system = Soup().system;
+  const NodeId tau = system.graph.symbol(SymbolKind::kParameter, 0), D = system.graph.symbol(SymbolKind::kParameter, 1);
+  EXPECT_NE(error_text<SystemError>([&] { ou_process(system, D, tau); }).find("the drift is another"), std::string::npos);
+  EXPECT_NO_THROW(ou_process(system, tau, D));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <set>
 
 #include "base/files_for_tests.h"
@@ -128,8 +129,9 @@ TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_
   std::set<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.insert(key);
   EXPECT_EQ(keys, (std::set<std::string>{"parameters", "weights", "means", "covariances", "mean", "median", "sd", "correlation",
-                                         "quantiles", "modes", "contraction", "outside_mass", "familiarity", "warnings", "verdict", "n",
-                                         "sampling", "model", "version"}));
+                                         "quantiles", "modes", "contraction", "outside_mass", "familiarity", "warnings", "verdict", "source",
+                                         "n", "sampling", "model", "version"}));
+  EXPECT_EQ(json["source"], "bead.csv");
   EXPECT_EQ(json["covariances"].size(), 2u);
   EXPECT_EQ(json["covariances"][0][1].size(), 2u);
   EXPECT_EQ(json["quantiles"]["0.95"].size(), 2u);
@@ -149,8 +151,12 @@ TEST(inference_test, table_shows_every_parameter_the_verdict_and_the_warnings) {
 TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once) {
   // Normal posteriors: precisions add, means are weighted by them.
   const Model model;
+  int number = 0;
   const auto one = [&](double mean, double sd, double familiarity) {
-    return make_inference(model.context(), wiggle(),
+    ObservedTrajectory t = wiggle();
+    t.z[0] += 0.01f * static_cast<float>(number);  // not the same trajectory
+    t.source = std::to_string(number++) + ".csv";
+    return make_inference(model.context(), t,
                           {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity});
   };
   const std::vector<Inference> single = {one(4, 0.5, 0.9), one(5, 1, 0.2), one(4.5, 0.5, 0.4)};
@@ -164,6 +170,51 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
   EXPECT_DOUBLE_EQ(all.familiarity, 3 * 0.2);  // the smallest of three
   EXPECT_TRUE(all.warnings.empty()) << all.warnings[0];
   EXPECT_EQ(inference_to_json(all)["combined"], 3);
+  EXPECT_EQ(inference_to_json(all)["source"], "3 trajectories");
+  EXPECT_EQ(inference_to_json(all)["sources"], (nlohmann::json{"0.csv", "1.csv", "2.csv"}));
+}
+
+TEST(inference_test, a_trajectory_given_twice_is_noticed_whatever_its_name) {
+  const Model model;
+  const auto one = [&](const char* source, float shift) {
+    ObservedTrajectory t = wiggle();
+    t.source = source;
+    t.z.back() += shift;
+    return make_inference(model.context(), t, {two_components(), 0.5});
+  };
+  const auto text = [](const std::vector<Inference>& single) {
+    std::string all;
+    for (const std::string& w : combine_inferences(single).warnings) all += w + "\n";
+    return all;
+  };
+  EXPECT_EQ(text({one("a", 0), one("b", 1e-6f), one("c", 0.1f)}).find("same trajectory"), std::string::npos);
+  EXPECT_HAS(text({one("a", 0), one("b", 0.1f), one("c", 0)}), "c is the same trajectory as a: its evidence is counted more than once");
+  EXPECT_HAS(text({one("a", 0), one("b", 0), one("c", 0)}), "b is the same trajectory as a, and 1 more are repeated so");
+}
+
+// An Ornstein-Uhlenbeck path of SD 0.5 and correlation r from sample to sample, recorded in steps of `step` SD: 0 for none.
+std::string rounding_warnings(double r, double step) {
+  std::mt19937 random(5);
+  std::normal_distribution<double> normal;
+  ObservedTrajectory t = wiggle(1000);
+  double x = normal(random);
+  for (float& z : t.z) {
+    x = r * x + std::sqrt(1 - r * r) * normal(random);
+    z = static_cast<float>(0.5 * (step > 0 ? std::round(x / step) * step : x));
+  }
+  t.seen = spread_rounding(t.z, t.n, 1, t.roundings);
+  return warnings_of(t);
+}
+
+TEST(inference_test, rounding_as_coarse_as_the_data_is_never_silent) {
+  for (const double r : {0.0, 0.5, 0.9, 0.99}) {
+    EXPECT_EQ(rounding_warnings(r, 0), "") << r;
+    for (const double step : {0.5, 1.0, 2.0, 3.0}) EXPECT_HAS(rounding_warnings(r, step), "short times, is biased") << " r " << r << " step " << step;
+    EXPECT_HAS(rounding_warnings(r, 20), "x is constant");
+    const std::string fine = rounding_warnings(r, 0.02);  // small beside typical increments: said, and no more
+    EXPECT_HAS(fine, "every value was spread over its step");
+    EXPECT_EQ(fine.find("biased"), std::string::npos) << fine;
+  }
 }
 
 TEST(inference_test, trajectories_that_disagree_are_told_apart) {
@@ -202,6 +253,23 @@ TEST(inference_test, draws_have_a_head_and_the_log_density_of_the_truncated_post
   EXPECT_NEAR(mean, truncated.moments().mean[1], 0.11);  // five standard errors
   write_draws(folder / "again.csv", a, 500, 9);
   EXPECT_EQ(read_whole(folder / "again.csv"), text);
+}
+
+TEST(inference_test, draws_written_in_pieces_are_those_drawn_at_once_and_the_approximate_ones_are_counted_at_the_end) {
+  const Model model;
+  // Only 1 % of the mass is inside the box: rejection is given up.
+  const auto q = GaussianMixture::from_covariances({1}, {{1.25, 5}}, {covariance_2d(0.1, 0.5, 0.8)});
+  const Inference a = make_inference(model.context(), wiggle(), {q, 0.5});
+  const TestDirectory folder;
+  constexpr size_t n = 10000;  // three pieces of 4096, the last not full
+  write_draws(folder / "draws.csv", a, n, 4);
+  DrawStream stream(4);
+  const TruncatedDraws whole = TruncatedMixture(q, a.box).sample(n, stream);
+  EXPECT_EQ(whole.approximate, n);
+  const CsvTable table = read_csv(folder / "draws.csv");
+  ASSERT_EQ(table.rows, n);
+  for (size_t i = 0; i < n; ++i) ASSERT_TRUE(table.at(i, 1) == whole.theta[2 * i] && table.at(i, 2) == whole.theta[2 * i + 1]) << i;
+  EXPECT_TRUE(read_whole(folder / "draws.csv").ends_with("\n# 10000 draws come from the edge of the box, where they are approximate\n"));
 }
 
 }  // namespace

@@ -49,6 +49,17 @@ TEST(observation_test, channels_are_found_by_name_among_other_columns) {
   EXPECT_NEAR(t.sampling, 0.1, 1e-12);
 }
 
+TEST(observation_test, a_name_that_is_needed_and_there_twice_is_refused_with_both_columns) {
+  EXPECT_HAS(refusal("x,x\n1,5\n2,6\n"), "data.csv: columns 1 and 2 are both named 'x'");
+  EXPECT_HAS(refusal("x,x\n1,5\n2,6\n"), "--columns 1");
+  EXPECT_HAS(refusal("t,x,t\n0,1,0\n0.1,2,7\n0.2,3,9\n"), "columns 1 and 3 are both named 't'");
+  EXPECT_HAS(refusal("x2,x1,x2\n1,5,1\n2,6,1\n", kTwo), "columns 1 and 3 are both named 'x2'");
+  EXPECT_HAS(refusal("x1,x1\n1,5\n2,6\n", kTwo), "columns 1 and 2 are both named 'x1'");  // not x1 and x2 in order
+  EXPECT_HAS(refusal("x,x\n1,5\n2,6\n", kOne, {.columns = {"x"}}), "two columns are named 'x'");
+  EXPECT_EQ(read("x,x\n1,5\n2,6\n", kOne, {.columns = {"2"}}).z, (std::vector<float>{5, 6}));
+  EXPECT_EQ(read("junk,x,junk\n1,5,1\n2,6,1\n").z, (std::vector<float>{5, 6}));  // nobody needs junk
+}
+
 TEST(observation_test, other_names_are_taken_in_order) {
   EXPECT_EQ(read("left,right\n1,2\n3,4\n", kTwo).z, (std::vector<float>{1, 2, 3, 4}));
   EXPECT_EQ(read("time,volts\n0,7\n0.1,8\n").z, (std::vector<float>{7, 8}));

@@ -41,4 +41,5 @@ expect "nor a foreign index" 2 "'site/index.html' exists" "$penn" reproduce fig1
 cp models/soup.safetensors gallery/models/dvdp-full-10.safetensors
 expect "a model that was trained otherwise" 1 "other components, covariance or data\|other system" "$penn" reproduce tab3 -o gallery --models models -n 200
 
-[ $failures -eq 0 ] || { echo "$failures of $checks checks failed"; exit 1; }
+echo "$((checks - failures)) passed, $failures failed"
+[ $failures -eq 0 ]

@@ -1,7 +1,11 @@
 // The pages of `penn reproduce` in a real browser: every kind of panel, and the index.
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { copyFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { launch, open, plots } from "./browser.mjs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { folder, launch, open, plots, watch } from "./browser.mjs";
 import { gaussianDensity, reproduction, reproductionIndex } from "./reproduction_fixture.mjs";
 
 let browser;
@@ -20,6 +24,30 @@ test("every_kind_of_panel_is_drawn_without_errors_or_requests", async () => {
   assert.match(await page.textContent("code"), /^penn reproduce fig0 -o gallery$/);
   assert.deepEqual(page.problems, []);
   assert.deepEqual(page.requests, []);
+  await page.close();
+});
+
+// Untrained models: the pages are the program's own, with everything a trained model would show but sense.
+test("every_page_of_the_program_is_drawn_without_errors_or_requests", { timeout: 240000 }, async () => {
+  const programs = process.env.PENN_TEST_PROGRAMS ?? fileURLToPath(new URL("../../build/tests/web", import.meta.url)), models = join(folder, "models"), gallery = join(folder, "gallery");
+  const penn = join(folder, "penn");  // without penn-train beside it: nothing is trained here
+  copyFileSync(process.env.PENN_PROGRAM ?? fileURLToPath(new URL("../../build/penn", import.meta.url)), penn);
+  execFileSync(join(programs, "write_models"), [models, gallery]);
+  execFileSync(penn, ["reproduce", "all", "-o", gallery, "--models", models, "-n", "300"], { stdio: "pipe" });
+  const files = readdirSync(gallery).filter((name) => name.endsWith(".html"));
+  assert.equal(files.length, 23);
+  const page = await watch(await browser.newPage({ viewport: { width: 1280, height: 900 } }));
+  for (const file of files) {
+    await page.goto(pathToFileURL(join(gallery, file)).href);
+    await page.waitForSelector("#penn[data-drawn], #penn .error");
+    assert.equal(await page.locator(".error").count(), 0, file);
+    for (const plot of await plots(page)) assert.ok(plot.drawn && plot.visible && !plot.broken && plot.ink > 200, `${file} ${JSON.stringify(plot)}`);
+    assert.ok((await page.locator("figure, table").count()) > 0, file);
+  }
+  assert.deepEqual(page.problems, []);
+  assert.deepEqual(page.requests, []);
+  await page.goto(pathToFileURL(join(gallery, "index.html")).href);
+  assert.equal(await page.locator("table a").count(), 22);
   await page.close();
 });
 

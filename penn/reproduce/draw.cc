@@ -42,8 +42,8 @@ void say_trajectories(PageData& page, const Evaluation& evaluation, const std::s
 }
 
 void say_other_length(PageData& page, const Answer& answer) {
-  if (answer.other_length)
-    page.note(fmt::format("{}: {} samples instead of {}, the nearest length the model was trained for.", answer.test.name, answer.observed.n, answer.test.length));
+  if (answer.observed.n != answer.wanted)
+    page.note(fmt::format("{}: {} samples instead of {}, the nearest length the model was trained for.", answer.test.name, answer.observed.n, answer.wanted));
 }
 
 std::vector<int> all_parameters(const System& system) {

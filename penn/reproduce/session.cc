@@ -52,7 +52,7 @@ const Estimator& Session::estimator(const std::string& name) {
   if (is_training(name)) {
     const fs::path file = trained_path(name);
     ModelFile model = open_model(file);
-    check_training(model.info, find_training(name), file);
+    check_training(model, find_training(name));
     kept = std::make_unique<Estimator>(std::move(model), options_.threads);
     return *kept;
   }
@@ -83,7 +83,7 @@ Answer Session::answer(const std::string& name, const TestTrajectory& test) {
   ObservedTrajectory observed = simulate_test(model.system(), model.observation(), test, model.info().lengths);
   const std::vector<Inference> answers = infer(model, name, {observed});
   const int64_t wanted = test.length > 0 ? test.length : model.system().simulation.length.high;
-  return {test, observed, answers[0], observed.n != wanted};
+  return {test, observed, answers[0], wanted};
 }
 
 }  // namespace penn

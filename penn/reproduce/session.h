@@ -42,7 +42,7 @@ struct Answer {
   TestTrajectory test;
   ObservedTrajectory observed;
   Inference inference;
-  bool other_length = false;  // the model does not know the length the paper shows
+  int64_t wanted = 0;  // samples the paper shows; observed.n is another where the model does not know that length
 };
 
 class Session {

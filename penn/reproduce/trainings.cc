@@ -34,10 +34,12 @@ std::string training_command(const Training& training, double minutes, const std
   return text + fmt::format(" -o {}", model.string());
 }
 
-void check_training(const ModelInfo& info, const Training& training, const std::filesystem::path& model) {
+void check_training(const ModelFile& model, const Training& training) {
+  const ModelInfo& info = model.info;
   const int64_t dataset = info.training.contains("dataset") && info.training.at("dataset").is_number() ? info.training.at("dataset").get<int64_t>() : -1;
-  if (info.network.mixture.components != training.components || info.network.mixture.full != training.full || dataset != training.trajectories)
-    throw ModelError(fmt::format("'{}' was trained with other components, covariance or data than the paper compares here", model.string()),
+  if (model.system.name != training.system || info.network.mixture.components != training.components || info.network.mixture.full != training.full ||
+      dataset != training.trajectories)
+    throw ModelError(fmt::format("'{}' was trained on another system, or with other components, covariance or data than the paper compares here", model.file.name()),
                      "move it away, or give another folder with -o");
 }
 

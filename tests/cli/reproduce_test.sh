@@ -39,7 +39,7 @@ check "and is as it was" grep -qx mine gallery/fig3.html
 mkdir -p site && echo mine >site/index.html
 expect "nor a foreign index" 2 "'site/index.html' exists" "$penn" reproduce fig1 -o site --models models
 cp models/soup.safetensors gallery/models/dvdp-full-10.safetensors
-expect "a model that was trained otherwise" 1 "other components, covariance or data\|other system" "$penn" reproduce tab3 -o gallery --models models -n 200
+expect "a model that was trained otherwise" 1 "was trained on another system" "$penn" reproduce tab3 -o gallery --models models -n 200
 
 echo "$((checks - failures)) passed, $failures failed"
 [ $failures -eq 0 ]

@@ -18,11 +18,14 @@ void say_budget(PageData& page, Session& session, const PaperItem& item) {
     least = std::min(least, model.info().minutes);
     most = std::max(most, model.info().minutes);
   }
-  page.note(fmt::format("Ours: the fast network, {} of training for each model on this machine. Paper: 2000 to 2500 epochs on an RTX 4090. With a short budget ours rank the same way sooner than they reach the same values; more with --minutes.",
+  page.note(fmt::format("Ours: the fast network, {} of training for each model on this machine. Paper: 2000 to 2500 epochs on an RTX 4090. A short budget does not reach what the models can; --minutes gives more.",
                         most - least < 0.05 * most + 0.05 ? fmt::format("{:.1f} minutes", most) : fmt::format("{:.1f} to {:.1f} minutes", least, most)));
 }
 
-std::string size_name(const Training& training) { return training.trajectories > 0 ? fmt::format("{}", training.trajectories) : "always new"; }
+std::string size_name(const Training& training) {
+  if (training.trajectories == 0) return "always new";
+  return training.trajectories < 1000 ? std::to_string(training.trajectories) : fmt::format("{},{:03}", training.trajectories / 1000, training.trajectories % 1000);
+}
 
 }  // namespace
 

@@ -56,7 +56,8 @@ PageData draw_airfoil_densities(const PaperItem& item, Session& session) {
   for (const TestTrajectory& test : test_trajectories("airfoil")) {
     const Answer answer = session.answer("airfoil", test);
     const std::string key = page.add_posterior("airfoil " + test.name, model, answer);
-    std::vector<Json> panels = {trajectory_panel(test.name, model, answer)};
+    std::vector<Json> panels;
+    panels.push_back(trajectory_panel(test.name + " pitch and plunge", model, answer));
     std::vector<std::string> cells = {test.name};
     for (const auto& [a, b] : pairs) {
       panels.push_back(pair_panel(fmt::format("{} {}, {}", test.name, model.system().parameters[a].label, model.system().parameters[b].label), key, a, b, kThreshold));
@@ -65,7 +66,7 @@ PageData draw_airfoil_densities(const PaperItem& item, Session& session) {
     for (size_t k = 0; k < test.theta.size(); ++k, ++all) inside += std::abs(answer.inference.mean[k] - test.theta[k]) < 2 * answer.inference.sd[k];
     cells.push_back(fmt::format("{:.2f}", -answer.inference.posterior.log_density(test.theta)));
     rows.push_back({cells});
-    page.section(test.name, "", panels);
+    page.section(fmt::format("{} U₀ = {:g}", test.name, test.theta[kU0]), "", panels);
   }
   rows.push_back({{"paper", "strongly negative", "strongly positive", "strongly positive", "weakly negative", ""}, true});
   page.table("Correlations", "", {"trajectory", "U₀, a_h", "β₃, γ₃", "x_φ, r_φ", "D_Gauss, D_Lévy", "−ln q(truth)"}, rows);

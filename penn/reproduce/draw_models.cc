@@ -27,7 +27,8 @@ std::string thousands(int64_t n) {
 std::vector<Json> stations(const NetworkOptions& o) {
   std::vector<std::string> encoder;
   for (const std::string& name : o.encoders) {
-    if (name == "lstm") encoder.insert(encoder.end(), {"LSTM, 4 layers of 50", "mean over time"});
+    const auto setting = [&](const char* key, int standard) { return o.encoder_settings.contains(name) ? o.encoder_settings.at(name).value(key, standard) : standard; };
+    if (name == "lstm") encoder.insert(encoder.end(), {fmt::format("LSTM, {} layers of {}", setting("layers", 4), setting("hidden", 50)), "mean over time"});
     else if (name == "statistics") encoder.insert(encoder.end(), {"fixed statistics", "of the trajectory"});
     else encoder.push_back(name);
   }
@@ -35,7 +36,7 @@ std::vector<Json> stations(const NetworkOptions& o) {
   const MixtureShape& m = o.mixture;
   return {block("trajectory Z", {"z₁ … zₙ", fmt::format("n × {}", o.inputs), o.varying_length() ? fmt::format("n from {:g} to {:g}", o.length_low, o.length_high) : fmt::format("n = {:g}", o.length_high)}),
           block("encoder", encoder),
-          block("decoder", {fmt::format("{} residual blocks", o.decoder_blocks), fmt::format("of width {}", o.decoder_width), fmt::format("to y: K = {}", m.size())}),
+          block("decoder", {fmt::format("residual blocks: {}", o.decoder_blocks), fmt::format("of width {}", o.decoder_width), fmt::format("to y: K = {}", m.size())}),
           block("surjection", {"softmax: weights", o.link == "relative" ? "means in widths" : "means", "softplus: diagonals"}),
           block("mixture Φ", {fmt::format("N = {} components", m.components), fmt::format("M = {} parameters", m.parameters), m.full ? "full covariances" : "diagonal covariances"})};
 }
@@ -111,7 +112,9 @@ PageData draw_cost(const PaperItem& item, Session& session) {
     page.use_model(name, model);
     const ModelInfo& info = model.info();
     const int64_t batch = info.steps > 0 ? info.trajectories / info.steps : 0;
-    rows.push_back({{name, "ours", std::to_string(info.network.inputs), thousands(info.trajectories), length_text(info.lengths), std::to_string(batch), "1", fmt::format("{:.2f} h", info.minutes / 60)}});
+    const int64_t dataset = info.training.contains("dataset") && info.training.at("dataset").is_number() ? info.training.at("dataset").get<int64_t>() : 0;
+    const std::string epochs = dataset > 0 ? std::to_string(info.trajectories / dataset) : "always new";
+    rows.push_back({{name, "ours", std::to_string(info.network.inputs), thousands(info.trajectories), length_text(info.lengths), std::to_string(batch), epochs, fmt::format("{:.2f} h", info.minutes / 60)}});
     rows.push_back({{"", "paper", std::to_string(info.network.inputs), paper.trajectories, paper.length, paper.batch, paper.epochs, fmt::format("{} h", paper.hours)}, true});
     minutes += info.minutes;
     hours += std::stod(paper.hours);

@@ -60,16 +60,16 @@ PageData draw_exact(const PaperItem& item, Session& session) {
     const Answer answer = session.answer("soup", test);
     const ExactPicture exact = exact_picture(process, answer);
     const std::string key = page.add_posterior("soup " + test.name, model, answer);
-    trajectories.push_back(trajectory_panel("(a) " + test.name, model, answer));
-    exact_panels.push_back(density_panel("(b) exact " + test.name, system, 0, 1, exact.range, kCells, exact.values, test.theta, exact.mean));
-    mixture_panels.push_back(pair_panel("(c) mixture " + test.name, key, 0, 1, 0.005, exact.range));
+    trajectories.push_back(trajectory_panel(fmt::format("(a{})", test.name), model, answer));
+    exact_panels.push_back(density_panel(fmt::format("(b{}) exact", test.name), system, 0, 1, exact.range, kCells, exact.values, test.theta, exact.mean));
+    mixture_panels.push_back(pair_panel(fmt::format("(c{}) mixture", test.name), key, 0, 1, 0.005, exact.range));
     const Inference& q = answer.inference;
     const auto value = [](double mean, double sd) { return fmt::format("{:.3f} ± {:.3f}", mean, sd); };
-    rows.push_back({{test.name + " exact", value(exact.mean[0], exact.sd[0]), value(exact.mean[1], exact.sd[1]), fmt::format("{:.2f}", exact.correlation),
+    rows.push_back({{fmt::format("({}) exact", test.name), value(exact.mean[0], exact.sd[0]), value(exact.mean[1], exact.sd[1]), fmt::format("{:.2f}", exact.correlation),
                      fmt::format("{:.3f}", -exact.log_density_at_truth)}});
-    rows.push_back({{test.name + " mixture", value(q.mean[0], q.sd[0]), value(q.mean[1], q.sd[1]), fmt::format("{:.2f}", q.correlation(0, 1)),
+    rows.push_back({{fmt::format("({}) mixture", test.name), value(q.mean[0], q.sd[0]), value(q.mean[1], q.sd[1]), fmt::format("{:.2f}", q.correlation(0, 1)),
                      fmt::format("{:.3f}", -q.posterior.log_density(test.theta))}});
-    rows.push_back({{test.name + " truth", fmt::format("{:.3f}", test.theta[0]), fmt::format("{:.3f}", test.theta[1]), "", ""}, true});
+    rows.push_back({{fmt::format("({}) truth", test.name), fmt::format("{:.3f}", test.theta[0]), fmt::format("{:.3f}", test.theta[1]), "", ""}, true});
   }
   page.section("(a) Trajectories", "", trajectories);
   page.section("(b) Exact posterior", "Regions of highest density with 50, 68 and 95 % of the probability. Circle: mean. Cross: truth.", exact_panels);

@@ -11,10 +11,10 @@ namespace {
 
 // lg tau, D
 const std::vector<TestTrajectory> kSoup = {
-    {"(1)", "quick and weak", {-0.25, 0.3}, 0, 21},
-    {"(2)", "", {0.25, 0.7}, 0, 22},
-    {"(3)", "", {0.5, 0.3}, 0, 23},
-    {"(4)", "slow: few correlation times in the record", {1.0, 0.5}, 0, 24},
+    {"1", "quick and weak", {-0.25, 0.3}, 0, 21},
+    {"2", "", {0.25, 0.7}, 0, 22},
+    {"3", "", {0.5, 0.3}, 0, 23},
+    {"4", "slow: few correlation times in the record", {1.0, 0.5}, 0, 24},
 };
 
 // lg tau, D_fgn, H, D_levy, alpha. (e), (f): H = 0.5, alpha = 2 and D_fgn + D_levy = 1 as stated; (g), (b), (h): one point, three lengths as stated.
@@ -25,8 +25,8 @@ const std::vector<TestTrajectory> kOup = {
     {"(d)", "α = 1.9, nearly Gaussian", {0.5, 0.5, 0.25, 0.5, 1.9}, 0, 34},
     {"(e)", "two white noises: only their sum shows", {0.5, 0.2, 0.5, 0.8, 2.0}, 0, 35},
     {"(f)", "two white noises: only their sum shows", {0.5, 0.7, 0.5, 0.3, 2.0}, 0, 36},
-    {"(g)", "as (b), n = 200", {0.5, 0.6, 0.3, 0.4, 1.6}, 200, 37},
-    {"(h)", "as (b), n = 10000", {0.5, 0.6, 0.3, 0.4, 1.6}, 10000, 38},
+    {"(g)", "as (b), shorter", {0.5, 0.6, 0.3, 0.4, 1.6}, 200, 37},
+    {"(h)", "as (b), longer", {0.5, 0.6, 0.3, 0.4, 1.6}, 10000, 38},
 };
 
 // eps, b0, b1, b2, D1, D2, tau1, tau2

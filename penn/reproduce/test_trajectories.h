@@ -10,7 +10,7 @@
 namespace penn {
 
 struct TestTrajectory {
-  std::string name;           // "(a)", "TRAJ-1"
+  std::string name;           // "(a)", "TRAJ-1", "1"
   std::string about;          // why this one
   std::vector<double> theta;  // (M), the system's order
   int64_t length = 0;         // samples; 0: the system's

@@ -14,16 +14,16 @@ import { drawOverlay, drawTrajectory, trajectoryHeight } from "./series_plot.js"
 export function showReproduction(root, data) {
   const width = Math.min(root.clientWidth || 1200, 1180), figures = [], page = { data, figures, width, posteriors: {}, evaluations: {} };
   const heading = data.number ? `${data.number}: ${data.title}` : data.title;
-  root.append(element("header", {}, element("h1", {}, heading)), element("p", {}, signs(data.caption ?? "")), ...[headline(data.headline)].filter(Boolean));
+  root.append(element("header", {}, element("h1", {}, heading)), element("p", {}, prose(data.caption ?? "")), ...[headline(data.headline)].filter(Boolean));
   let pairs = null;  // sections of two pairs stand side by side
   for (const [s, section] of (data.sections ?? []).entries()) {
-    const body = section.panels.map((panel, i) => PANELS[panel.type]?.(panel, page, `${s + 1}_${i + 1}`, section.panels.length) ?? unknown(panel));
+    const body = section.panels.map((panel, i) => PANELS[panel.type]?.(panel, page, `${s + 1}_${i + 1}`, section.panels.filter((other) => other.type === panel.type).length) ?? unknown(panel));
     const isPairs = section.panels.length === 2 && section.panels.every((panel) => panel.type === "pair");
     if (isPairs && !pairs) root.append((pairs = element("div", { class: "side-by-side" })));
     if (!isPairs) pairs = null;
-    (pairs ?? root).append(element("section", {}, section.heading ? element("h2", {}, section.heading) : null, section.note ? element("p", { class: "note" }, section.note) : null, element("div", { class: "panels" }, body)));
+    (pairs ?? root).append(element("section", {}, section.heading ? element("h2", {}, section.heading) : null, section.note ? element("p", { class: "note" }, prose(section.note)) : null, element("div", { class: "panels" }, body)));
   }
-  if (data.notes?.length) root.append(element("section", { class: "notices" }, element("div", { class: "verdict" }, element("h2", {}, "Notes"), element("ul", {}, data.notes.map((text) => element("li", {}, signs(text)))))));
+  if (data.notes?.length) root.append(element("section", { class: "notices notes" }, element("div", { class: "verdict" }, element("h2", {}, "Notes"), element("ul", {}, data.notes.map((text) => element("li", {}, prose(text)))))));
   if (data.models?.length) root.append(modelTable(data.models));
   const made = [data.command ? ["made by ", element("code", {}, data.command), " · "] : null, data.version ? `penn ${data.version}` : null];
   root.append(element("p", { class: "facts-line" }, made.flat().filter(Boolean), data.item !== "index" && data.item ? [" · ", element("a", { href: "index.html" }, "all pages")] : null));
@@ -33,12 +33,15 @@ export function showReproduction(root, data) {
 
 const unknown = (panel) => element("p", { class: "error", role: "alert" }, `unknown kind of panel "${panel.type}"`);
 
+// Prose with its symbols: D_Lévy with a subscript, a real minus before a number.
+const prose = (text) => signs(text).split(/(\p{L}+_\p{L}+)/u).map((part, i) => (i % 2 ? [part.split("_")[0], element("sub", {}, part.split("_")[1])] : part)).flat();
+
 // A real minus before a number.
 const signs = (text) => String(text).replace(/(^|[\s(/\u00b1])-(?=[\d.])/g, "$1−");
 
 function headline(line) {
   if (!line?.ours) return null;
-  return element("dl", { class: "facts" }, [[line.what, null], ["ours", line.ours], line.paper ? ["paper", line.paper] : null].filter(Boolean).map(([name, value]) => element("div", {}, element("dt", {}, name), value ? element("dd", {}, signs(value)) : null)));
+  return element("dl", { class: "facts" }, [[line.what, null], ["ours", line.ours], line.paper ? ["paper", line.paper] : null].filter(Boolean).map(([name, value]) => element("div", {}, element("dt", {}, prose(name)), value ? element("dd", {}, prose(value)) : null)));
 }
 
 function modelTable(models) {
@@ -51,6 +54,7 @@ function modelTable(models) {
 
 const figure = (page, options) => {
   const made = new Figure(options).redraw();
+  made.node.style.width = `min(100%, ${options.width}px)`;  // a long note must not widen it
   page.figures.push(made);
   return made.node;
 };
@@ -62,10 +66,10 @@ const posteriorOf = (page, key) => (page.posteriors[key] ??= new Posterior(page.
 
 // One function per type of panel: the panel's data, the page, a name for files -> a node.
 const PANELS = {
-  trajectory(panel, page, name) {
-    const w = Math.min(page.width, 582), { trajectory } = panel;
+  trajectory(panel, page, name, total) {
+    const w = panel.overlay || total === 1 ? page.width : Math.min(page.width, 582), { trajectory } = panel;
     const height = panel.overlay ? 220 : trajectoryHeight(trajectory);
-    return figure(page, { title: panel.title, name: `trajectory_${name}`, width: panel.overlay ? page.width : w, height, note: signs(panel.note ?? ""), draw: (pen, pw, ph) => (panel.overlay ? drawOverlay(pen, pw, ph, trajectory) : drawTrajectory(pen, pw, trajectory)) });
+    return figure(page, { title: panel.title, name: `trajectory_${name}`, width: w, height, note: signs(panel.note ?? ""), draw: (pen, pw, ph) => (panel.overlay ? drawOverlay(pen, pw, ph, trajectory) : drawTrajectory(pen, pw, trajectory)) });
   },
   pair(panel, page, name, total) {
     const posterior = posteriorOf(page, panel.posterior), w = small(page, rowOf(total));
@@ -105,15 +109,15 @@ const PANELS = {
     return figure(page, { title: panel.title, name: `blocks_${name}`, width: page.width, height: blocksHeight(page.width, panel), draw: (pen, pw) => drawBlocks(pen, pw, panel) });
   },
   table(panel) {
-    return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, panel.head.map((h) => element("th", { scope: "col" }, h)))),
-      element("tbody", {}, panel.rows.map((row) => element("tr", { class: row.paper ? "of-paper" : "" }, row.cells.map((cell, i) => (i ? element("td", {}, signs(cell)) : element("th", { scope: "row" }, cell))))))));
+    return element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, panel.head.map((h) => element("th", { scope: "col" }, prose(h))))),
+      element("tbody", {}, panel.rows.map((row) => element("tr", { class: row.paper ? "of-paper" : "" }, row.cells.map((cell, i) => (i ? element("td", {}, prose(cell)) : element("th", { scope: "row" }, prose(cell)))))))));
   },
   index(panel) {
     const rows = panel.rows.map((row) => {
       const what = [element("th", { scope: "row" }, row.link ? element("a", { href: row.link }, row.number) : row.number), element("td", {}, row.title)];
       if (!row.link) return element("tr", { class: "missing" }, what, element("td", { colspan: 3 }, row.problem));
       const line = row.headline ?? {};
-      return element("tr", {}, what, [line.what ?? "", signs(line.ours ?? ""), signs(line.paper ?? "")].map((text) => element("td", {}, text)));
+      return element("tr", {}, what, [line.what, line.ours, line.paper].map((text) => element("td", {}, prose(text ?? ""))));
     });
     return element("div", { class: "scroll" }, element("table", { class: "index" }, element("thead", {}, element("tr", {}, ["", "what", "main number", "ours", "paper"].map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, rows)));
   },

@@ -10,7 +10,7 @@ import { parameterParts } from "./labels.js";
 import { textWidth } from "./pen.js";
 import { PROBABILITIES } from "./posterior_view.js";
 
-const CELLS = 110, place = (width, height) => ({ left: 54, top: 8, width: width - 64, height: height - 56, labelGap: 40 });
+const CELLS = 110, place = (width, height) => ({ left: 60, top: 8, width: width - 70, height: height - 50, labelGap: 47 });
 
 // panel {x, y: parameters, threshold, range: [x0, x1, y0, y1] or none}
 export function drawSmallPair(pen, width, height, posterior, { x, y, threshold, range }) {

@@ -43,7 +43,7 @@ export function drawTrajectory(pen, width, trajectory) {
   series.forEach((values, c) => {
     const f = frame({ left: 62, top: 8 + c * PANEL, width: width - 70, height: PANEL - 18, labelGap: 48 }, [times[0], times.at(-1)], padded(extent(values.filter((v) => v !== null))));
     const last = c === series.length - 1;
-    drawAxes(pen, f, { xLabel: last ? "time" : null, yLabel: trajectory.channels[c], xTicks: 8, yTicks: 4, xText: last });
+    drawAxes(pen, f, { xLabel: last ? "time" : null, yLabel: labelParts(trajectory.channels[c]), xTicks: 8, yTicks: 4, xText: last });
     drawSeries(pen, f, times, values, { stroke: "data", width: 0.9, round: true });
   });
 }
@@ -78,7 +78,7 @@ export function drawFan(pen, width, predictive, trajectory) {
     const seen = values.filter((v, i) => v !== null && times[i] >= t[0] && times[i] <= t.at(-1));
     const f = frame({ left: 62, top: 8 + c * PANEL, width: width - 70, height: PANEL - 18, labelGap: 48 }, [t[0], t.at(-1)], padded(extent([...q("5"), ...q("95"), ...seen])));
     const last = c === count - 1;
-    drawAxes(pen, f, { xLabel: last ? "time" : null, yLabel: trajectory?.channels[c] ?? "", xTicks: 8, yTicks: 4, xText: last });
+    drawAxes(pen, f, { xLabel: last ? "time" : null, yLabel: trajectory ? labelParts(trajectory.channels[c]) : "", xTicks: 8, yTicks: 4, xText: last });
     const band = (low, high) => area().x((_, i) => f.x(t[i])).y0((_, i) => f.y(q(low)[i])).y1((_, i) => f.y(q(high)[i]));
     pen.clip(f.left, f.top, f.width, f.height, () => {
       for (const [low, high] of [["5", "95"], ["25", "75"]]) if (q(low) && q(high)) pen.path((context) => band(low, high).context(context)(t), { fill: "posterior", fillOpacity: 0.22 });

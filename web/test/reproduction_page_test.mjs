@@ -77,7 +77,7 @@ test("regions_of_a_gridded_density_have_the_gaussian_area", async () => {
       return Math.abs(points.reduce((sum, [x, y], i) => sum + x * points[(i + 1) % points.length][1] - points[(i + 1) % points.length][0] * y, 0)) / 2;
     });
   });
-  const box = await page.evaluate(() => pennPage.figures[0].width), pixels = ((box - 64) / 1.6) * ((box + 6 - 56) / 1);  // per unit area
+  const box = await page.evaluate(() => pennPage.figures[0].width), pixels = ((box - 70) / 1.6) * ((box + 6 - 50) / 1);  // per unit area
   const determinant = 0.2 * 0.1 * Math.sqrt(1 - 0.36);
   [0.95, 0.68, 0.5].forEach((p, i) => {
     const expected = 2 * Math.PI * determinant * Math.log(1 / (1 - p)) * pixels;

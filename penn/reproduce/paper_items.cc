@@ -45,7 +45,7 @@ const std::vector<PaperItem>& paper_items() {
       {"fig10", "Figure 10", "DVDP, correlations of the parameters", {"dvdp"}, {}, 1},
       {"fig11", "Figure 11", "CFHN, estimates against truth, three observations", kNeurons, {}, 6},
       {"fig12", "Figure 12", "CFHN, three trajectories", {"cfhn-x1x2"}, {}, 0.1},
-      {"fig13", "Figure 13", "CFHN, densities, three trajectories, three observations", kNeurons, {}, 0.1},
+      {"fig13", "Figure 13", "CFHN, densities for three trajectories and observations", kNeurons, {}, 0.1},
       {"fig14", "Figure 14", "airfoil, estimates against truth", {"airfoil"}, {}, 2},
       {"fig15", "Figure 15", "airfoil, correlations of the parameters", {"airfoil"}, {}, 2},
       {"fig16", "Figure 16", "airfoil, trajectories and densities", {"airfoil"}, {}, 0.1},

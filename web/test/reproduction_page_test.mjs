@@ -57,13 +57,18 @@ test("nothing_is_wider_than_a_narrow_screen", async () => {
   await page.close();
 });
 
-test("labels_of_a_plot_do_not_overlap", async () => {
+test("labels_of_a_plot_neither_overlap_nor_reach_beyond_it", async () => {
   const page = await open(browser, "labels", reproduction(2000));
   const overlaps = await page.evaluate(() => Array.from(document.querySelectorAll("figure"), (figure) => {
     const boxes = Array.from(figure.querySelectorAll("svg text"), (t) => ({ text: t.textContent, ...t.getBoundingClientRect().toJSON() }));
     return boxes.flatMap((a, i) => boxes.slice(i + 1).filter((b) => Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1.5 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 0.4 * Math.min(a.height, b.height)).map((b) => `${figure.dataset.plot}: ${a.text} / ${b.text}`));
   }).flat());
   assert.deepEqual(overlaps, []);
+  const cut = await page.evaluate(() => Array.from(document.querySelectorAll("figure svg"), (svg) => {
+    const box = svg.getBoundingClientRect();
+    return Array.from(svg.querySelectorAll("text")).filter((t) => t.getBoundingClientRect().right > box.right + 1 || t.getBoundingClientRect().left < box.left - 1).map((t) => `${svg.closest("figure").dataset.plot}: ${t.textContent}`);
+  }).flat());
+  assert.deepEqual(cut, []);
   await page.close();
 });
 

@@ -40,7 +40,7 @@ const std::vector<TestTrajectory> kDvdp = {
 const std::vector<TestTrajectory> kCfhn = {
     {"TRAJ-1", "synchronised: both couplings negative", {0.5, -0.3, 0.6, 1.2, 1.8, 1.2, -1.5, -1.0, 1.8, 1.6, 0.15, 0.3}, 0, 51},
     {"TRAJ-2", "opposite: both couplings positive", {0.2, -0.4, 0.8, 1.4, 1.5, 2.2, 0.8, 0.6, 1.9, 1.5, 0.2, 0.1}, 0, 52},
-    {"TRAJ-3", "chase-run: γ₁ < 0 < γ₂", {0.3, -0.2, 0.7, 0.4, 2.0, 1.4, -1.2, 1.0, 1.414, 1.406, 0.1, 0.15}, 0, 53},
+    {"TRAJ-3", "chase-run: γ₁ < 0 < γ₂", {0.3, -0.2, 0.7, 0.4, 2.0, 1.4, -0.8, 2.0, 1.414, 1.406, 0.1, 0.15}, 0, 53},
 };
 
 // U0, beta3, gamma3, x_phi, r_phi, a_h, mu, tau, D_gauss, D_levy, alpha

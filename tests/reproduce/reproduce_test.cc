@@ -37,11 +37,11 @@ std::vector<float> unpacked(const Json& table) {
 
 Json page_of(const std::string& name, Session& session) { return draw_paper_item(find_paper_items({name}).at(0), session).json(); }
 
-double correlation(const std::vector<float>& z, size_t lag = 0) {  // of x1(t) and x2(t + lag), z (n, 2)
+double correlation(const std::vector<float>& z, size_t lag = 0) {  // of x1(t + lag) and x2(t), z (n, 2)
   RunningMoments a, b, both;
   const size_t n = z.size() / 2 - lag;
-  for (size_t i = 0; i < n; ++i) a.add(z[2 * i]), b.add(z[2 * (i + lag) + 1]);
-  for (size_t i = 0; i < n; ++i) both.add((z[2 * i] - a.mean()) * (z[2 * (i + lag) + 1] - b.mean()));
+  for (size_t i = 0; i < n; ++i) a.add(z[2 * (i + lag)]), b.add(z[2 * i + 1]);
+  for (size_t i = 0; i < n; ++i) both.add((z[2 * (i + lag)] - a.mean()) * (z[2 * i + 1] - b.mean()));
   return both.mean() / (a.sd() * b.sd());
 }
 
@@ -125,7 +125,7 @@ TEST(test_trajectories_test, the_neurons_are_synchronised_opposite_and_chasing) 
   size_t lag = 0;
   for (size_t k = 1; k <= 30; ++k)  // up to 6 time units
     if (correlation(z[2], k) > best) best = correlation(z[2], lag = k);
-  EXPECT_GT(lag, 0u) << "one does not run after the other";
+  EXPECT_GT(lag, 0u) << "x1, drawn to x2, does not run after it";
   EXPECT_GT(best, correlation(z[2]) + 0.1);
 }
 

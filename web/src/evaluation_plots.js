@@ -23,7 +23,7 @@ function drawCells(pen, f, values, bins, shadeOf, color) {
     }, { fill: color, fillOpacity: 0.05 + (0.9 * shade) / SHADES });
 }
 
-const square = (width, height) => ({ left: 52, top: 8, width: width - 68, height: height - 54, labelGap: 38 });
+const square = (width, height) => ({ left: 58, top: 8, width: width - 72, height: height - 54, labelGap: 45 });
 
 // Counts shaded by the square root (a few trajectories must stay visible beside many), quantiles of the estimate as lines.
 export function drawEstimates(pen, width, height, evaluation, k) {

@@ -53,7 +53,9 @@ function modelTable(models) {
 }
 
 const figure = (page, options) => {
-  const made = new Figure(options).redraw();
+  const parts = options.title.split(/(?<=\p{L})_(?=\p{L})|(?<=_\p{L}+)(?!\p{L})/u);  // "D_Lévy, x" -> D, Lévy, ", x"
+  const heading = options.heading ?? (options.title.includes("_") ? parts.map((text, i) => ({ text, sub: i % 2 === 1 })) : undefined);
+  const made = new Figure({ ...options, heading }).redraw();
   made.node.style.width = `min(100%, ${options.width}px)`;  // a long note must not widen it
   page.figures.push(made);
   return made.node;
@@ -69,7 +71,7 @@ const PANELS = {
   trajectory(panel, page, name, total) {
     const w = panel.overlay || total === 1 ? page.width : Math.min(page.width, 582), { trajectory } = panel;
     const height = panel.overlay ? 220 : trajectoryHeight(trajectory);
-    return figure(page, { title: panel.title, name: `trajectory_${name}`, width: w, height, note: signs(panel.note ?? ""), draw: (pen, pw, ph) => (panel.overlay ? drawOverlay(pen, pw, ph, trajectory) : drawTrajectory(pen, pw, trajectory)) });
+    return figure(page, { title: panel.title, name: `trajectory_${name}`, width: w, height, note: panel.note ? prose(panel.note) : null, draw: (pen, pw, ph) => (panel.overlay ? drawOverlay(pen, pw, ph, trajectory) : drawTrajectory(pen, pw, trajectory)) });
   },
   pair(panel, page, name, total) {
     const posterior = posteriorOf(page, panel.posterior), w = small(page, rowOf(total));

@@ -36,8 +36,8 @@ const unknown = (panel) => element("p", { class: "error", role: "alert" }, `unkn
 // Prose with its symbols: D_Lévy with a subscript, a real minus before a number.
 const prose = (text) => signs(text).split(/(\p{L}+_\p{L}+)/u).map((part, i) => (i % 2 ? [part.split("_")[0], element("sub", {}, part.split("_")[1])] : part)).flat();
 
-// A real minus before a number.
-const signs = (text) => String(text).replace(/(^|[\s(/\u00b1])-(?=[\d.])/g, "$1−");
+// A real minus before a number, and none before zero.
+const signs = (text) => String(text).replace(/(^|[\s(/\u00b1])-(0(?:\.0+)?)(?![\d.])/g, "$1$2").replace(/(^|[\s(/\u00b1])-(?=[\d.])/g, "$1−");
 
 function headline(line) {
   if (!line?.ours) return null;

@@ -21,6 +21,7 @@ test("every_kind_of_panel_is_drawn_without_errors_or_requests", async () => {
   assert.equal(await page.locator(".error").count(), 0);
   assert.match(await page.textContent("h1"), /^Figure 0: /);
   assert.match(await page.textContent("dl.facts"), /ours.?−6\.512 \/ 1\.950.*paper.?−6\.495 \/ 1\.974/s);
+  assert.equal(await page.locator("td", { hasText: "0.05" }).first().textContent(), "0.00, −0.05");
   assert.match(await page.textContent("code"), /^penn reproduce fig0 -o gallery$/);
   assert.deepEqual(page.problems, []);
   assert.deepEqual(page.requests, []);

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <functional>
 #include <string>
+
+#include "penn/reproduce/trainings.h"
 
 namespace penn {
 
@@ -16,8 +19,11 @@ void add_command_bench(CLI::App& app, Run& run);
 void add_command_infer(CLI::App& app, Run& run);
 void add_command_evaluate(CLI::App& app, Run& run);
 void add_command_serve(CLI::App& app, Run& run);
+void add_command_reproduce(CLI::App& app, Run& run);
 #ifdef PENN_HAVE_TORCH
 void add_command_train(CLI::App& app, Run& run);
+// Trains, or goes on with an interrupted training; false: interrupted. (command_reproduce_train.cc)
+bool train_for_reproduction(const Training& training, double minutes, int threads, const std::filesystem::path& model);
 // penn bench train, penn bench infer
 int bench_train(const std::string& system, int threads, const std::string& json_file);
 int bench_infer(const std::string& system, int threads, const std::string& json_file);

@@ -7,6 +7,7 @@
 
 #include "penn/base/error.h"
 #include "penn/cli/info_target.h"
+#include "penn/reproduce/paper_items.h"
 
 namespace penn {
 
@@ -14,6 +15,12 @@ bool needs_torch(int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "", second = argc > 2 ? argv[2] : "";
   if (first == "train") return true;
   if (first == "bench") return second == "train" || second == "infer";
+  if (first == "reproduce") {
+    for (int i = 2; i < argc; ++i)
+      for (const PaperItem& item : paper_items())
+        if (!item.trainings.empty() && (argv[i] == item.name || std::string(argv[i]) == "all")) return true;
+    return false;
+  }
   if (first != "info") return false;
   for (int i = 2; i < argc; ++i)
     try {

@@ -6,7 +6,7 @@
 
 namespace penn {
 
-// True for `train`, `bench train`, `bench infer`, and `info` of a model or checkpoint.
+// True for `train`, `bench train`, `bench infer`, `info` of a model or checkpoint, and `reproduce` of what has to be trained.
 bool needs_torch(int argc, char** argv);
 // Does not return where penn-train could be started.
 void start_torch_program(char** argv);

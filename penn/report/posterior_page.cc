@@ -36,8 +36,8 @@ void check(std::string_view text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object()) throw Error("page: the data are not a JSON object", "expected {\"kind\": \"posterior\", \"results\": [...]}");
   const auto kind = json.find("kind");
-  if (kind == json.end() || !kind->is_string() || (*kind != "posterior" && *kind != "evaluation" && *kind != "live"))
-    throw Error("page: \"kind\" must be \"posterior\", \"evaluation\" or \"live\"", "see web/README.md for the fields of each");
+  if (kind == json.end() || !kind->is_string() || (*kind != "posterior" && *kind != "evaluation" && *kind != "live" && *kind != "reproduction"))
+    throw Error("page: \"kind\" must be \"posterior\", \"evaluation\", \"live\" or \"reproduction\"", "see web/README.md for the fields of each");
 }
 
 }  // namespace

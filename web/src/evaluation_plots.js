@@ -23,7 +23,7 @@ function drawCells(pen, f, values, bins, shadeOf, color) {
     }, { fill: color, fillOpacity: 0.05 + (0.9 * shade) / SHADES });
 }
 
-const square = (width, height) => ({ left: 52, top: 8, width: width - 62, height: height - 54, labelGap: 38 });
+const square = (width, height) => ({ left: 58, top: 8, width: width - 72, height: height - 54, labelGap: 45 });
 
 // Counts shaded by the square root (a few trajectories must stay visible beside many), quantiles of the estimate as lines.
 export function drawEstimates(pen, width, height, evaluation, k) {
@@ -59,9 +59,18 @@ export function drawErrorMap(pen, width, height, evaluation, k, a, b) {
 }
 
 export function drawZScores(pen, width, height, evaluation, k) {
-  const z = evaluation.z(k), bins = 32, counts = histogram(z, -4, 4, bins), densities = counts.map((c) => (c / z.length) * (bins / 8));
+  drawZHistogram(pen, width, height, evaluation.z(k), [...evaluation.labels[k], { text: ": z" }]);
+}
+
+// The z-scores of several parameters in one histogram.
+export function drawPooledZ(pen, width, height, evaluation, columns) {
+  drawZHistogram(pen, width, height, Float32Array.from(columns.flatMap((k) => Array.from(evaluation.z(k)))), "z");
+}
+
+function drawZHistogram(pen, width, height, z, xLabel) {
+  const bins = 32, counts = histogram(z, -4, 4, bins), densities = counts.map((c) => (c / z.length) * (bins / 8));
   const f = frame({ ...square(width, height), left: 40, width: width - 48 }, [-4, 4], [0, 1.1 * Math.max(0.42, ...densities)]);
-  drawAxes(pen, f, { xLabel: [...evaluation.labels[k], { text: ": z" }], xTicks: 5, yTicks: 3 });
+  drawAxes(pen, f, { xLabel, xTicks: 5, yTicks: 3 });
   const w = f.width / bins;
   densities.forEach((d, i) => pen.rect(f.left + i * w, f.y(d), w, f.y(0) - f.y(d), { fill: "posterior", fillOpacity: 0.45 }));
   pen.path((c) => line((x) => f.x(x), (x) => f.y(normalDensity(x))).context(c)(Array.from({ length: 81 }, (_, i) => -4 + i / 10)), { stroke: "prior", width: 1.75 });

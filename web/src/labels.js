@@ -21,9 +21,12 @@ export function labelParts(name) {
   return parts;
 }
 
-// The label of the JSON when it says more than the name does, else the name translated.
+// The label of the JSON when it says more than the name does, else the name translated. "D_Lévy" has a subscript.
 export function parameterParts(parameter) {
-  return parameter.label && parameter.label !== parameter.name ? [{ text: parameter.label }] : labelParts(parameter.name);
+  const { label, name } = parameter;
+  if (!label || label === name) return labelParts(name);
+  const [, base, sub] = /^([^_]+)_([^_]+)$/.exec(label) ?? [null, label, null];
+  return sub ? [{ text: base }, { text: sub, sub: true }] : [{ text: base }];
 }
 
 export const plainLabel = (parts) => parts.map((part) => (part.sub ? "_" : "") + part.text).join("").replace("\u2009", " ");

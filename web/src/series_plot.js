@@ -1,6 +1,7 @@
 // Plots over time: the observed trajectory, channel by channel, and the posterior predictive fan.
 import { area, line } from "d3-shape";
 import { drawAxes, extent, frame } from "./axes.js";
+import { labelParts } from "./labels.js";
 
 const PANEL = 150;
 export const trajectoryHeight = (trajectory) => PANEL * trajectory.channels.length + 34;
@@ -42,8 +43,21 @@ export function drawTrajectory(pen, width, trajectory) {
   series.forEach((values, c) => {
     const f = frame({ left: 62, top: 8 + c * PANEL, width: width - 70, height: PANEL - 18, labelGap: 48 }, [times[0], times.at(-1)], padded(extent(values.filter((v) => v !== null))));
     const last = c === series.length - 1;
-    drawAxes(pen, f, { xLabel: last ? "time" : null, yLabel: trajectory.channels[c], xTicks: 8, yTicks: 4, xText: last });
+    drawAxes(pen, f, { xLabel: last ? "time" : null, yLabel: labelParts(trajectory.channels[c]), xTicks: 8, yTicks: 4, xText: last });
     drawSeries(pen, f, times, values, { stroke: "data", width: 0.9, round: true });
+  });
+}
+
+// All channels in one frame, told apart by stroke: the first drawn thin and dark, the second thick and light.
+export function drawOverlay(pen, width, height, trajectory) {
+  const series = channelsOf(trajectory), times = series[0].map((_, i) => (trajectory.t0 ?? 0) + i * (trajectory.sampling ?? 1));
+  const f = frame({ left: 62, top: 24, width: width - 70, height: height - 72, labelGap: 48 }, [times[0], times.at(-1)], padded(extent(series.flat().filter((v) => v !== null))));
+  drawAxes(pen, f, { xLabel: "time", xTicks: 8, yTicks: 4 });
+  const styles = [{ stroke: "data", width: 0.9 }, { stroke: "posterior", width: 1.6, opacity: 0.7 }];
+  [...series.keys()].reverse().forEach((c) => drawSeries(pen, f, times, series[c], { ...styles[c % 2], round: true }));
+  series.forEach((_, c) => {
+    pen.line(f.left + 8 + 70 * c, 12, f.left + 30 + 70 * c, 12, styles[c % 2]);
+    pen.text(f.left + 36 + 70 * c, 16, labelParts(trajectory.channels[c]), { size: 12, color: "ink" });
   });
 }
 
@@ -64,7 +78,7 @@ export function drawFan(pen, width, predictive, trajectory) {
     const seen = values.filter((v, i) => v !== null && times[i] >= t[0] && times[i] <= t.at(-1));
     const f = frame({ left: 62, top: 8 + c * PANEL, width: width - 70, height: PANEL - 18, labelGap: 48 }, [t[0], t.at(-1)], padded(extent([...q("5"), ...q("95"), ...seen])));
     const last = c === count - 1;
-    drawAxes(pen, f, { xLabel: last ? "time" : null, yLabel: trajectory?.channels[c] ?? "", xTicks: 8, yTicks: 4, xText: last });
+    drawAxes(pen, f, { xLabel: last ? "time" : null, yLabel: trajectory ? labelParts(trajectory.channels[c]) : "", xTicks: 8, yTicks: 4, xText: last });
     const band = (low, high) => area().x((_, i) => f.x(t[i])).y0((_, i) => f.y(q(low)[i])).y1((_, i) => f.y(q(high)[i]));
     pen.clip(f.left, f.top, f.width, f.height, () => {
       for (const [low, high] of [["5", "95"], ["25", "75"]]) if (q(low) && q(high)) pen.path((context) => band(low, high).context(context)(t), { fill: "posterior", fillOpacity: 0.22 });

@@ -12,6 +12,7 @@ test("names_get_their_greek_letters_and_subscripts", () => {
   assert.deepEqual(labelParts("D_levy"), [{ text: "D" }, { text: "levy", sub: true }]);
   assert.deepEqual(parameterParts({ name: "lg_tau", label: "lg τ" }), [{ text: "lg τ" }]);
   assert.deepEqual(parameterParts({ name: "D_fgn", label: "D_fgn" }), labelParts("D_fgn"));
+  assert.deepEqual(parameterParts({ name: "D_levy", label: "D_Lévy" }), [{ text: "D" }, { text: "Lévy", sub: true }]);
 });
 
 test("numbers_show_the_digits_they_have", () => {

@@ -7,7 +7,7 @@ PENN_TEST_PROGRAMS=${1:-$(pwd)/../build/tests/web}
 PENN_PROGRAM=${2:-$(pwd)/../build/penn}
 PENN_TEST_MODEL=$(pwd)/../fuzz/corpus/model/tiny.safetensors
 export PENN_TEST_PROGRAMS PENN_PROGRAM PENN_TEST_MODEL
-for program in mixture_values write_page; do
+for program in mixture_values write_page write_models; do
   [ -x "$PENN_TEST_PROGRAMS/$program" ] || { echo "run.sh: no program $PENN_TEST_PROGRAMS/$program; build the target $program first" >&2; exit 1; }
 done
 [ -x "$PENN_PROGRAM" ] || { echo "run.sh: no program $PENN_PROGRAM; build the target penn_program first" >&2; exit 1; }

@@ -1,0 +1,77 @@
+// penn reproduce: the figures and tables of the paper from our models, as pages.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "penn/cli/commands.h"
+#include "penn/cli/progress.h"
+#include "penn/reproduce/reproduce.h"
+
+namespace penn {
+namespace {
+
+struct Options {
+  std::vector<std::string> what;
+  std::string folder;
+  bool list = false;
+  ReproduceOptions reproduce;
+};
+
+int reproduce_command(Options& options) {
+  if (options.list) {
+    fmt::print("{}", paper_item_list(options.reproduce.minutes));
+    return 0;
+  }
+  if (options.what.empty()) throw UsageError("nothing to reproduce", "give fig1 to fig19, tab1 to tab3, or all; see `penn reproduce --list`");
+  if (options.folder.empty()) throw UsageError("where to? -o DIR is missing", "for example: penn reproduce all -o gallery");
+  const std::vector<PaperItem> items = find_paper_items(options.what);
+  const bool all = items.size() == paper_items().size();
+  ReproduceOptions& o = options.reproduce;
+  o.folder = options.folder;
+  catch_interrupts();
+#ifdef PENN_HAVE_TORCH
+  o.train = [&](const Training& training, double minutes, const std::filesystem::path& model) { return train_for_reproduction(training, minutes, o.threads, model); };
+#endif
+  std::unique_ptr<ProgressBar> bar;
+  std::string shown;
+  o.progress = [&](const std::string& what, int64_t done, int64_t total) {
+    if (what != shown) bar.reset(), bar = std::make_unique<ProgressBar>(shown = what, total);
+    bar->update(done);
+    return !is_interrupted();
+  };
+  try {
+    reproduce(items, o, all, [&](const PageResult& result) {
+      bar.reset();
+      shown.clear();
+      if (result.problem.empty()) fmt::print("{}: {}/{}\n", result.item.number, options.folder, result.file);
+      else fmt::print(stderr, "{} left out: {}\n", result.item.number, result.problem);
+      std::fflush(stdout);
+      if (is_interrupted()) throw Interrupted();
+    });
+  } catch (const Interrupted& interrupted) {
+    bar.reset();
+    fmt::print(stderr, "{}\n", interrupted.full_text());
+    return 130;
+  }
+  fmt::print("{}/index.html\n", options.folder);
+  return 0;
+}
+
+}  // namespace
+
+void add_command_reproduce(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("reproduce", "Figures and tables of the paper, redrawn from our models");
+  ReproduceOptions& o = options->reproduce;
+  command->add_option("WHAT", options->what, "fig1 to fig19, tab1 to tab3, or all");
+  command->add_flag("--list", options->list, "What there is, what each needs, and roughly how long it takes");
+  command->add_option("-o,--output", options->folder, "Folder for the pages; models trained for them go to its folder models");
+  command->add_option("-n,--count", o.count, "Trajectories of an evaluation")->check(CLI::Range(int64_t{100}, int64_t{10000000}))->capture_default_str();
+  command->add_option("--minutes", o.minutes, "Budget of one training; finished ones in the folder are kept, interrupted ones go on")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--models", o.models, "Folder of the models (default: the shipped ones)")->check(CLI::ExistingDirectory);
+  command->add_option("--seed", o.seed, "Seed of the evaluations")->capture_default_str();
+  command->add_option("--threads", o.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
+  command->callback([options, &run] { run = [options] { return reproduce_command(*options); }; });
+}
+
+}  // namespace penn

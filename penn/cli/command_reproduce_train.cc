@@ -1,0 +1,37 @@
+// Training for `penn reproduce`: what the tables of the paper compare, with the options `penn train` would have.
+#include <fmt/format.h>
+
+#include "penn/base/error.h"
+#include "penn/cli/commands.h"
+#include "penn/cli/progress.h"
+#include "penn/train/trainer.h"
+
+namespace penn {
+
+bool train_for_reproduction(const Training& training, double minutes, int threads, const std::filesystem::path& model) {
+  const SystemChoice choice = load_system(training.system);
+  TrainRun run;
+  run.model = model;
+  run.threads = threads;
+  run.should_stop = is_interrupted;
+  run.options = preset_options("fast", choice.system);
+  run.options.minutes = minutes;
+  run.options.components = training.components;
+  run.options.full_covariance = training.full;
+  run.options.dataset_size = training.trajectories;
+  run.options.lengths = {choice.system.simulation.length.high, choice.system.simulation.length.high};
+  std::error_code ignored;
+  if (std::filesystem::exists(checkpoint_path(model), ignored)) {
+    const Checkpoint begun = read_checkpoint(checkpoint_path(model));
+    const std::vector<std::string> differing = differing_options(run.options, begun.options);
+    if (!differing.empty() || begun.system_text != choice.system.text)
+      throw ModelError(fmt::format("'{}' was begun with other options{}{}", checkpoint_path(model).string(), differing.empty() ? "" : ": ", fmt::join(differing, ", ")),
+                       "give the same --minutes as before, or remove it to start anew");
+    run.resume = true;
+  }
+  fmt::print(stderr, "training {}: {:g} minutes{}\n", training.name, minutes, run.resume ? ", going on where it stopped" : "");
+  ProgressBar bar("training " + training.name, 1000);
+  return train(choice.system, choice.observation, run, [&](const TrainStatus& status) { bar.update(static_cast<int64_t>(1000 * status.share)); }).is_complete;
+}
+
+}  // namespace penn

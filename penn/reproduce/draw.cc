@@ -1,0 +1,69 @@
+#include "penn/reproduce/draw.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <map>
+
+namespace penn {
+
+PageData draw_paper_item(const PaperItem& item, Session& session) {
+  static const std::map<std::string, DrawPage> pages = {
+      {"fig1", draw_architecture},       {"fig2", draw_exact},           {"fig3", draw_oup_estimates},     {"fig4", draw_oup_trajectories},
+      {"fig5", draw_oup_densities},      {"fig6", draw_dvdp_estimates},  {"fig7", draw_dvdp_trajectories}, {"fig8", draw_dvdp_densities},
+      {"fig9", draw_dvdp_calibration},   {"fig10", draw_dvdp_couplings}, {"fig11", draw_cfhn_estimates},   {"fig12", draw_cfhn_trajectories},
+      {"fig13", draw_cfhn_densities},    {"fig14", draw_airfoil_estimates}, {"fig15", draw_airfoil_couplings}, {"fig16", draw_airfoil_densities},
+      {"fig17", draw_loss_curves},       {"fig18", draw_ablation},       {"fig19", draw_covariance},       {"tab1", draw_cost},
+      {"tab2", draw_ablation_table},     {"tab3", draw_covariance_table},
+  };
+  return pages.at(item.name)(item, session);
+}
+
+void add_error_table(PageData& page, const System& system, const CalibrationReport& report, const std::vector<Spread>& paper) {
+  std::vector<PageData::Row> rows;
+  for (size_t k = 0; k < report.parameters.size(); ++k) {
+    const ParameterCalibration& p = report.parameters[k];
+    const Range range = system.parameters[k].range;
+    std::vector<std::string> cells = {system.parameters[k].label, spread_text(p.error)};
+    if (!paper.empty()) cells.push_back(spread_text(paper[k]));
+    cells.push_back(fmt::format("{:.1f} %", 100 * p.error.mean / (range.high - range.low)));
+    cells.push_back(fmt::format("{:.2f}", p.contraction.mean));
+    rows.push_back({cells});
+  }
+  std::vector<std::string> head = {"parameter", "ours: |error|, mean / SD"};
+  if (!paper.empty()) head.push_back("paper: |error|, mean / SD");
+  head.push_back("ours, share of the box");
+  head.push_back("ours, contraction");
+  page.table("Errors of the point estimates", "Contraction: 1 − variance / prior variance, averaged.", head, rows);
+}
+
+void say_trajectories(PageData& page, const Evaluation& evaluation, const std::string& of_paper) {
+  page.note(fmt::format("Ours: {} fresh trajectories of {} samples, parameters uniform in the box. Paper: {}.", evaluation.report.count, evaluation.length, of_paper));
+}
+
+void say_other_length(PageData& page, const Answer& answer) {
+  if (answer.observed.n != answer.wanted)
+    page.note(fmt::format("{}: {} samples instead of {}, the nearest length the model was trained for.", answer.test.name, answer.observed.n, answer.wanted));
+}
+
+std::vector<int> all_parameters(const System& system) {
+  std::vector<int> list;
+  for (size_t k = 0; k < system.parameters.size(); ++k) list.push_back(static_cast<int>(k));
+  return list;
+}
+
+double sd_of_sum(const Inference& inference, size_t a, size_t b) {
+  const DenseMatrix s = inference.posterior.covariance();
+  return std::sqrt(s(a, a) + s(b, b) + 2 * s(a, b));
+}
+
+double correlation_of(const CalibrationReport& report, const std::string& a, const std::string& b) {
+  for (const PairCorrelation& c : report.correlations) {
+    const std::string& first = report.parameters[static_cast<size_t>(c.first)].name;
+    const std::string& second = report.parameters[static_cast<size_t>(c.second)].name;
+    if ((first == a && second == b) || (first == b && second == a)) return c.correlation.mean;
+  }
+  throw Error(fmt::format("no correlation of {} and {}", a, b));
+}
+
+}  // namespace penn

@@ -1,0 +1,122 @@
+// Figures 6 to 10: the Duffing-van der Pol oscillator.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "penn/reproduce/draw.h"
+#include "penn/reproduce/paper_numbers.h"
+
+namespace penn {
+namespace {
+
+enum Index { kEps, kB0, kB1, kB2, kD1, kD2, kTau1, kTau2 };
+constexpr double kThreshold = 0.01;  // of a component's weight, as in the paper
+const char kOfPaper[] = "10,000 trajectories of 500 samples";
+
+}  // namespace
+
+PageData draw_dvdp_estimates(const PaperItem& item, Session& session) {
+  PageData page(item, "Point estimates against true values, and four maps of the mean absolute error.", session.options());
+  const Estimator& model = session.estimator("dvdp");
+  const Evaluation& evaluation = session.evaluation("dvdp");
+  page.use_model("dvdp", model);
+  const std::string key = page.add_evaluation("dvdp", model, evaluation, all_parameters(model.system()), false);
+  std::vector<Json> estimates;
+  for (int k = kEps; k <= kTau2; ++k) estimates.push_back(estimates_panel(key, k));
+  page.section("(a) Estimates against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles. Dashed: estimate = truth. The paper: overestimated near the lower ends, underestimated near the upper ends.", estimates);
+  page.section("(b) Errors", "Of ε over (ε, β₀), of β₂ over (β₁, β₂), of D₁ over (D₁, τ₁), of D₂ over (D₁, D₂).",
+               {error_panel(key, kEps, kEps, kB0), error_panel(key, kB2, kB1, kB2), error_panel(key, kD1, kD1, kTau1), error_panel(key, kD2, kD1, kD2)});
+  add_error_table(page, model.system(), evaluation.report, {});
+  say_trajectories(page, evaluation, kOfPaper);
+  page.headline("NLL, mean / SD", spread_text(evaluation.report.nll), spread_text(kPaperCovariance[0].nll));
+  return page;
+}
+
+PageData draw_dvdp_trajectories(const PaperItem& item, Session& session) {
+  PageData page(item, "The three trajectories whose densities Figure 8 shows.", session.options());
+  const Estimator& model = session.estimator("dvdp");
+  page.use_model("dvdp", model);
+  std::vector<Json> panels;
+  for (const TestTrajectory& test : test_trajectories("dvdp")) panels.push_back(trajectory_panel(test.name + " " + test.about, model, session.answer("dvdp", test)));
+  page.section("Trajectories", "", panels);
+  page.note("The paper does not print the parameters of its three trajectories; these are ours.");
+  page.headline("trajectories", std::to_string(panels.size()), "3");
+  return page;
+}
+
+PageData draw_dvdp_densities(const PaperItem& item, Session& session) {
+  PageData page(item, "Densities of five pairs of parameters for the three trajectories of Figure 7; ellipses of components with weights above 0.01.", session.options());
+  const Estimator& model = session.estimator("dvdp");
+  page.use_model("dvdp", model);
+  const std::vector<std::pair<Index, Index>> pairs = {{kEps, kB0}, {kB1, kB2}, {kD1, kTau1}, {kD2, kTau2}, {kD1, kD2}};
+  std::vector<PageData::Row> rows;
+  double inside = 0, all = 0;
+  for (const TestTrajectory& test : test_trajectories("dvdp")) {
+    const Answer answer = session.answer("dvdp", test);
+    const std::string key = page.add_posterior("dvdp " + test.name, model, answer);
+    std::vector<Json> panels;
+    std::vector<std::string> cells = {test.name};
+    for (const auto& [a, b] : pairs) {
+      panels.push_back(pair_panel(fmt::format("{} {}, {}", test.name, model.system().parameters[a].label, model.system().parameters[b].label), key, a, b, kThreshold));
+      cells.push_back(fmt::format("{:.2f}", answer.inference.correlation(a, b)));
+    }
+    for (size_t k = 0; k < test.theta.size(); ++k, ++all) inside += std::abs(answer.inference.mean[k] - test.theta[k]) < 2 * answer.inference.sd[k];
+    cells.push_back(fmt::format("{:.2f}", -answer.inference.posterior.log_density(test.theta)));
+    rows.push_back({cells});
+    page.section(fmt::format("{} {}", test.name, test.about), parameters_text(model.system(), test.theta), panels);
+  }
+  rows.push_back({{"paper", "about 0", "positive", "positive, narrow", "positive, narrow", "about 0", ""}, true});
+  page.table("Correlations", "", {"trajectory", "ε, β₀", "β₁, β₂", "D₁, τ₁", "D₂, τ₂", "D₁, D₂", "−ln q(truth)"}, rows);
+  page.headline("true values within 2 SD", fmt::format("{:.0f} of {:.0f}", inside, all), "");
+  return page;
+}
+
+PageData draw_dvdp_calibration(const PaperItem& item, Session& session) {
+  PageData page(item, "z-scores (estimate − truth) / SD: histograms over the four drift and the four noise parameters, and Q-Q plots of all eight.", session.options());
+  const Estimator& model = session.estimator("dvdp");
+  const Evaluation& evaluation = session.evaluation("dvdp");
+  page.use_model("dvdp", model);
+  const std::string key = page.add_evaluation("dvdp", model, evaluation, all_parameters(model.system()), true);
+  page.section("(a), (b) z-scores", "Grey: N(0, 1).",
+               {z_panel("(a) ε, β₀, β₁, β₂", key, {kEps, kB0, kB1, kB2}), z_panel("(b) D₁, D₂, τ₁, τ₂", key, {kD1, kD2, kTau1, kTau2})});
+  std::vector<Json> qq;
+  std::vector<PageData::Row> rows;
+  double worst = 0;
+  for (int k = kEps; k <= kTau2; ++k) {
+    qq.push_back(qq_panel(key, k));
+    const ParameterCalibration& p = evaluation.report.parameters[static_cast<size_t>(k)];
+    double largest = 0;
+    for (const auto& [normal, z] : p.qq)
+      if (std::abs(normal) <= 2.5) largest = std::max(largest, std::abs(z - normal));
+    worst = std::max(worst, largest);
+    rows.push_back({{model.system().parameters[static_cast<size_t>(k)].label, fmt::format("{:.3f}", p.z.mean), fmt::format("{:.3f}", p.z.sd), fmt::format("{:.2f}", largest),
+                     fmt::format("{:.1f} %", 100 * p.coverage[2])}});
+  }
+  page.section("(c) Q-Q plots", "Quantiles of the z-scores against those of N(0, 1). Band: 99 % at each point. The paper: on the line within [−2.5, 2.5].", qq);
+  page.table("In numbers", "Largest distance of the Q-Q curve from the line between −2.5 and 2.5. A posterior that is not Gaussian has z-scores that are not, however right it is; the intervals are the stricter test.",
+             {"parameter", "mean of z", "SD of z", "largest distance", "90 % interval holds"}, rows);
+  say_trajectories(page, evaluation, kOfPaper);
+  page.headline("largest distance from N(0, 1), Q-Q within 2.5", fmt::format("{:.2f}", worst), "on the line");
+  return page;
+}
+
+PageData draw_dvdp_couplings(const PaperItem& item, Session& session) {
+  PageData page(item, "Correlations between the eight parameters: mean and SD over trajectories with parameters uniform in the box.", session.options());
+  const Estimator& model = session.estimator("dvdp");
+  const Evaluation& evaluation = session.evaluation("dvdp");
+  page.use_model("dvdp", model);
+  page.section("Correlations", "", {matrix_panel("mean", model.system(), correlation_matrix(evaluation.report, false), true), matrix_panel("SD", model.system(), correlation_matrix(evaluation.report, true), false)});
+  std::vector<PageData::Row> rows;
+  for (const auto& [a, b, paper] : std::vector<std::array<const char*, 3>>{{"b1", "b2", "strongly positive"}, {"D1", "tau1", "strongly positive"}, {"D2", "tau2", "strongly positive"},
+                                                                           {"eps", "b1", "weakly negative"}, {"D1", "D2", "about 0"}, {"tau1", "tau2", "about 0"}}) {
+    const auto label = [&](const char* name) { return model.system().parameters[static_cast<size_t>(model.system().parameter_index(name))].label; };
+    rows.push_back({{fmt::format("{}, {}", label(a), label(b)), fmt::format("{:.2f}", correlation_of(evaluation.report, a, b)), paper}});
+  }
+  page.table("What the paper says", "", {"pair", "ours, mean", "paper"}, rows);
+  say_trajectories(page, evaluation, kOfPaper);
+  page.headline("corr(D₁, τ₁), corr(D₂, τ₂)", fmt::format("{:.2f}, {:.2f}", correlation_of(evaluation.report, "D1", "tau1"), correlation_of(evaluation.report, "D2", "tau2")), "strongly positive");
+  return page;
+}
+
+}  // namespace penn

@@ -1,0 +1,85 @@
+// Models of the shipped systems that were never trained: a tiny LSTM and mixtures that hardly depend on the trajectory. Everything about a model but
+// its quality, in milliseconds and without LibTorch.
+#pragma once
+
+#include <filesystem>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "penn/base/random.h"
+#include "penn/model/model_file.h"
+#include "penn/reproduce/paper_items.h"
+#include "penn/reproduce/trainings.h"
+
+namespace penn {
+
+inline void write_untrained_model(const std::filesystem::path& path, const std::string& what, int components = 10, bool full = true, int64_t dataset = 0) {
+  const SystemChoice choice = load_system(what);
+  const size_t M = choice.system.parameters.size(), d = choice.system.observations[static_cast<size_t>(choice.observation)].channels.size(), H = 2, W = 3;
+  ModelInfo info;
+  info.version = "0.1.0";
+  info.system_text = choice.system.text;
+  info.observation = choice.system.observations[static_cast<size_t>(choice.observation)].name;
+  NetworkOptions& net = info.network;
+  net.inputs = static_cast<int>(d);
+  net.mixture = {static_cast<int>(M), components, full};
+  net.encoder_settings["lstm"] = {{"hidden", H}, {"layers", 1}, {"kernel", "auto"}};
+  net.decoder_blocks = 1;
+  net.decoder_width = static_cast<int>(W);
+  info.lengths = choice.system.simulation.length;
+  info.sampling = choice.system.simulation.sampling;
+  net.length_low = static_cast<double>(info.lengths.low), net.length_high = static_cast<double>(info.lengths.high);
+  net.sampling_low = info.sampling.low, net.sampling_high = info.sampling.high;
+  info.training = {{"preset", "fast"}, {"dataset", dataset}};
+  info.value_low.assign(d, -10), info.value_high.assign(d, 10);
+  info.on_lattice.assign(d, false);
+  info.validation_nll = -1.5, info.steps = 100, info.trajectories = 25600, info.minutes = 0.5;
+  for (int i = 1; i <= 20; ++i) info.curve.push_back({0.025 * i, 5.0 * i, 1280.0 * i, -1.5 + 3.0 / i, -1.4 + 3.0 / i, 1e-3});
+  info.familiarity.mean.assign(H, 0), info.familiarity.spread.assign(1, 1), info.familiarity.directions = {1, 0};
+  for (int i = 0; i <= 1000; ++i) info.familiarity.inside.push_back(0.01f * static_cast<float>(i)), info.familiarity.outside.push_back(0.01f * static_cast<float>(i));
+
+  const RandomKey key(17, 0);
+  uint32_t draw = 0;
+  const auto uniform = [&] { return static_cast<float>(2 * key.uniform(0, draw++) - 1); };  // in (-1, 1)
+  std::list<std::vector<float>> values;
+  std::vector<TensorView> tensors;
+  const auto add = [&](const std::string& name, const Shape& shape, float scale, float offset = 0) -> std::vector<float>& {
+    size_t size = 1;
+    for (const size_t n : shape) size *= n;
+    values.emplace_back();
+    for (size_t i = 0; i < size; ++i) values.back().push_back(offset + scale * uniform());
+    tensors.push_back({kNetworkPrefix + name, TensorType::kF32, shape, nullptr});
+    return values.back();
+  };
+  add("encoder_lstm.input.centre", {d}, 0);
+  add("encoder_lstm.input.unit", {d, 1}, 0, 1);
+  add("encoder_lstm.lstm.weight_ih_l0", {4 * H, d}, 0.5f);
+  add("encoder_lstm.lstm.weight_hh_l0", {4 * H, H}, 0.5f);
+  add("encoder_lstm.lstm.bias_ih_l0", {4 * H}, 0.5f);
+  add("encoder_lstm.lstm.bias_hh_l0", {4 * H}, 0.5f);
+  for (const char* layer : {"l1", "skip"}) add(std::string("decoder.block1.") + layer + ".weight", {W, H}, 0.5f), add(std::string("decoder.block1.") + layer + ".bias", {W}, 0.1f);
+  for (const char* layer : {"l2", "l3"}) add(std::string("decoder.block1.") + layer + ".weight", {W, W}, 0.5f), add(std::string("decoder.block1.") + layer + ".bias", {W}, 0.1f);
+  const size_t N = static_cast<size_t>(components), K = static_cast<size_t>(net.mixture.size());
+  add("decoder.last.weight", {K, W}, 0.3f);
+  // The free vector of SPEC section 2, theta in [-1, 1]: logits, means, diagonals (softplus(4): SD about a quarter), upper entries.
+  std::vector<float>& bias = add("decoder.last.bias", {K}, 0);
+  for (size_t i = 0; i < K; ++i) bias[i] = i < N ? uniform() : i < N + M * N ? 0.6f * uniform() : i < N + 2 * M * N ? 4 + uniform() : 1.5f * uniform();
+  auto data = values.begin();
+  for (TensorView& tensor : tensors) tensor.data = (data++)->data();
+  save_model(path, info, tensors);
+}
+
+// Everything `penn reproduce all` needs: the shipped models into `models`, those that would be trained into `pages`/models.
+inline void write_untrained_models(const std::filesystem::path& models, const std::filesystem::path& pages) {
+  std::filesystem::create_directories(models);
+  std::filesystem::create_directories(pages / "models");
+  for (const std::string name : {"soup", "soup-paper", "oup", "dvdp", "cfhn-x1x2", "cfhn-x1", "cfhn-mean", "airfoil"}) {
+    std::string what = name == "soup-paper" ? "soup" : name;
+    for (char& c : what) c = c == '-' ? ':' : c;
+    write_untrained_model(models / (name + ".safetensors"), what);
+  }
+  for (const Training& t : trainings()) write_untrained_model(pages / "models" / (t.name + ".safetensors"), t.system, t.components, t.full, t.trajectories);
+}
+
+}  // namespace penn

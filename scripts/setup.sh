@@ -5,7 +5,7 @@ packages="
   g++ make cmake ninja-build ccache git
   libfmt-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev
   librandom123-dev libfftw3-dev
-  libtorch-dev libdnnl-dev libopenblas0-pthread
+  libtorch-dev libdnnl-dev ocl-icd-opencl-dev libopenblas0-pthread
   libgtest-dev libbenchmark-dev fonts-dejavu-core
 "
 command -v dpkg-query >/dev/null || {

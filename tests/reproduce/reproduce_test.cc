@@ -1,6 +1,7 @@
 // The list of the paper's figures and tables, the trajectories it shows, and the pages: their numbers against the library's own.
 #include "penn/reproduce/reproduce.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>

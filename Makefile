@@ -1,4 +1,4 @@
-# make run    build, then simulate a shipped system and draw it (out/index.html)
+# make run    build, then identify a shipped trajectory with a shipped model (page: out/index.html)
 # make test   build and run every test
 # make build  install what is missing (Debian), configure, compile: the program is build/penn
 .PHONY: run test build setup sanitize fuzz clean

@@ -55,7 +55,7 @@ fi
 [ $# -gt 0 ] || set -- $all
 for name in "$@"; do recipe "$name" >/dev/null; done
 mkdir -p models/evaluations
-printf '%s\n' "$@" | xargs -P 2 -n 1 "$0" --one
+printf '%s\n' "$@" | xargs -P 2 -n 1 scripts/train_models.sh --one
 for name in "$@"; do
   for length in $(lengths_to_evaluate "$name"); do evaluate "$name" "$length"; done
 done

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdio>   // snprintf
 #include <cstring>  // memcpy
 #include <initializer_list>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
@@ -161,6 +163,19 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
   file.commit();
 }
 
+namespace {
+
+// IEEE half precision: sign, 5 bits of exponent, 10 of mantissa.
+float widen(uint16_t half) {
+  const int exponent = half >> 10 & 31, mantissa = half & 1023;
+  const float size = exponent == 31 ? (mantissa ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity())
+                     : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
+                                     : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
+  return half & 0x8000 ? -size : size;
+}
+
+}  // namespace
+
 // ---- reading
 // --------------------------------------------------------------------------------------------------------------
 
@@ -261,9 +276,11 @@ void SafetensorsFile::require_shape(const TensorInfo& info, const Shape& shape) 
 }
 
 std::vector<float> SafetensorsFile::read_half(const TensorInfo& info) const {
-  std::vector<_Float16> half((info.end - info.begin) / sizeof(_Float16));
-  read_bytes(info, half.data());
-  return {half.begin(), half.end()};
+  std::vector<uint16_t> bits((info.end - info.begin) / 2);
+  read_bytes(info, bits.data());
+  std::vector<float> values;
+  for (const uint16_t half : bits) values.push_back(widen(half));
+  return values;
 }
 
 void SafetensorsFile::read_bytes(const TensorInfo& info, void* to) const {

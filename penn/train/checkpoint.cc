@@ -13,7 +13,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kFormat = "penn checkpoint 2";
+constexpr const char* kFormat = "penn checkpoint 3";
 
 json to_json(const Progress& p) {
   json curve = json::array();

@@ -5,12 +5,18 @@
 #include "penn/kernel/thread_pool.h"
 
 namespace penn {
+namespace {
+
+constexpr int64_t kFewestRows = 32;  // of a part: every part reads all weights and writes a whole gradient
+
+}  // namespace
 
 Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta) {
   const MixtureShape& shape = network.options().mixture;
   const std::vector<torch::Tensor> weights = network.parameters();
   const int64_t B = embedding.size(0);
-  const int64_t parts = embedding.requires_grad() || !embedding.is_cpu() ? 1 : std::clamp<int64_t>(pool_threads(), 1, B);
+  const int64_t most = std::max<int64_t>(B / kFewestRows, 1);
+  const int64_t parts = embedding.requires_grad() || !embedding.is_cpu() ? 1 : std::min<int64_t>(pool_threads(), most);
   struct Part {
     Learned learned;
     torch::autograd::variable_list gradients;  // of the sum over its rows
@@ -37,13 +43,15 @@ Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch:
   }
   if (sum.good == 0) return sum;
   sum.loss /= static_cast<double>(sum.good);
-  torch::NoGradGuard no_grad;
-  for (size_t i = 0; i < weights.size(); ++i) {
-    torch::Tensor total;
-    for (const Part& part : all)
-      if (!part.gradients.empty()) total = total.defined() ? total.add_(part.gradients[i]) : part.gradients[i].contiguous();
-    torch::Tensor(weights[i]).mutable_grad() = total.div_(static_cast<double>(sum.good));
-  }
+  pool_for(static_cast<int64_t>(weights.size()), 1, [&](int64_t begin, int64_t end) {
+    torch::NoGradGuard no_grad;  // a thread's own
+    for (size_t i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      torch::Tensor total;
+      for (const Part& part : all)
+        if (!part.gradients.empty()) total = total.defined() ? total.add_(part.gradients[i]) : part.gradients[i].contiguous();
+      torch::Tensor(weights[i]).mutable_grad() = total.div_(static_cast<double>(sum.good));
+    }
+  });
   return sum;
 }
 

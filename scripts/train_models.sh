@@ -9,7 +9,7 @@ penn=${PENN:-build/penn}
 # SYSTEM, minutes on one core, lengths, further options; then the lengths it is evaluated at, the paper's among them
 recipe() {
   case $1 in
-    soup)       echo "soup      60  200:5000" ;;
+    soup)       echo "soup      36  200:5000" ;;
     oup)        echo "oup       120 200:5000" ;;
     dvdp)       echo "dvdp      120 200:2000" ;;
     cfhn-x1x2)  echo "cfhn:x1x2 120 500:2000" ;;

@@ -66,4 +66,12 @@ double correlation_of(const CalibrationReport& report, const std::string& a, con
   throw Error(fmt::format("no correlation of {} and {}", a, b));
 }
 
+void add_couplings(PageData& page, const System& system, const CalibrationReport& report, const std::vector<std::array<const char*, 3>>& said) {
+  page.section("Correlations", "", {matrix_panel("mean", system, correlation_matrix(report, false), true), matrix_panel("SD", system, correlation_matrix(report, true), false)});
+  const auto label = [&](const char* name) { return system.parameters[static_cast<size_t>(system.parameter_index(name))].label; };
+  std::vector<PageData::Row> rows;
+  for (const auto& [a, b, paper] : said) rows.push_back({{fmt::format("{}, {}", label(a), label(b)), fmt::format("{:.2f}", correlation_of(report, a, b)), paper}});
+  page.table("What the paper says", "", {"pair", "ours, mean", "paper, mean"}, rows);
+}
+
 }  // namespace penn

@@ -1,6 +1,8 @@
 // One function per figure and table of the paper: results of the models in, the data of a page out.
 #pragma once
 
+#include <array>
+
 #include "penn/reproduce/page_data.h"
 
 namespace penn {
@@ -40,5 +42,7 @@ void say_other_length(PageData& page, const Answer& answer);
 std::vector<int> all_parameters(const System& system);
 double sd_of_sum(const Inference& inference, size_t a, size_t b);  // of theta_a + theta_b
 double correlation_of(const CalibrationReport& report, const std::string& a, const std::string& b);
+// Mean and SD of all correlations as heat maps, and beside what the paper says of some pairs: {first, second, the paper's words or number}.
+void add_couplings(PageData& page, const System& system, const CalibrationReport& report, const std::vector<std::array<const char*, 3>>& said);
 
 }  // namespace penn

@@ -32,15 +32,9 @@ PageData draw_airfoil_couplings(const PaperItem& item, Session& session) {
   const Estimator& model = session.estimator("airfoil");
   const Evaluation& evaluation = session.evaluation("airfoil");
   page.use_model("airfoil", model);
-  page.section("Correlations", "", {matrix_panel("mean", model.system(), correlation_matrix(evaluation.report, false), true), matrix_panel("SD", model.system(), correlation_matrix(evaluation.report, true), false)});
-  std::vector<PageData::Row> rows;
-  const std::vector<std::array<const char*, 3>> said = {{"U0", "a_h", "-0.57"},        {"a_h", "mu", "0.47"},          {"U0", "beta3", "positive"},     {"U0", "gamma3", "positive"}, {"beta3", "gamma3", "positive"},
-                                                        {"x_phi", "r_phi", "positive"}, {"D_gauss", "D_levy", "-0.16"}, {"alpha", "D_levy", "0.12"}};
-  for (const auto& [a, b, paper] : said) {
-    const auto label = [&](const char* name) { return model.system().parameters[static_cast<size_t>(model.system().parameter_index(name))].label; };
-    rows.push_back({{fmt::format("{}, {}", label(a), label(b)), fmt::format("{:.2f}", correlation_of(evaluation.report, a, b)), paper}});
-  }
-  page.table("What the paper says", "", {"pair", "ours, mean", "paper, mean"}, rows);
+  add_couplings(page, model.system(), evaluation.report,
+                {{"U0", "a_h", "-0.57"},         {"a_h", "mu", "0.47"},          {"U0", "beta3", "positive"},     {"U0", "gamma3", "positive"}, {"beta3", "gamma3", "positive"},
+                 {"x_phi", "r_phi", "positive"}, {"D_gauss", "D_levy", "-0.16"}, {"alpha", "D_levy", "0.12"}});
   say_trajectories(page, evaluation, kOfPaper);
   page.headline("corr(U₀, a_h), corr(a_h, μ)", fmt::format("{:.2f}, {:.2f}", correlation_of(evaluation.report, "U0", "a_h"), correlation_of(evaluation.report, "a_h", "mu")), "-0.57, 0.47");
   return page;

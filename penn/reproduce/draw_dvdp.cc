@@ -106,14 +106,9 @@ PageData draw_dvdp_couplings(const PaperItem& item, Session& session) {
   const Estimator& model = session.estimator("dvdp");
   const Evaluation& evaluation = session.evaluation("dvdp");
   page.use_model("dvdp", model);
-  page.section("Correlations", "", {matrix_panel("mean", model.system(), correlation_matrix(evaluation.report, false), true), matrix_panel("SD", model.system(), correlation_matrix(evaluation.report, true), false)});
-  std::vector<PageData::Row> rows;
-  for (const auto& [a, b, paper] : std::vector<std::array<const char*, 3>>{{"b1", "b2", "strongly positive"}, {"D1", "tau1", "strongly positive"}, {"D2", "tau2", "strongly positive"},
-                                                                           {"eps", "b1", "weakly negative"}, {"D1", "D2", "about 0"}, {"tau1", "tau2", "about 0"}}) {
-    const auto label = [&](const char* name) { return model.system().parameters[static_cast<size_t>(model.system().parameter_index(name))].label; };
-    rows.push_back({{fmt::format("{}, {}", label(a), label(b)), fmt::format("{:.2f}", correlation_of(evaluation.report, a, b)), paper}});
-  }
-  page.table("What the paper says", "", {"pair", "ours, mean", "paper"}, rows);
+  add_couplings(page, model.system(), evaluation.report,
+                {{"b1", "b2", "strongly positive"}, {"D1", "tau1", "strongly positive"}, {"D2", "tau2", "strongly positive"},
+                 {"eps", "b1", "weakly negative"},  {"D1", "D2", "about 0"},             {"tau1", "tau2", "about 0"}});
   say_trajectories(page, evaluation, kOfPaper);
   page.headline("corr(D₁, τ₁), corr(D₂, τ₂)", fmt::format("{:.2f}, {:.2f}", correlation_of(evaluation.report, "D1", "tau1"), correlation_of(evaluation.report, "D2", "tau2")), "strongly positive");
   return page;

@@ -3,16 +3,15 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <cstdio>   // snprintf
 #include <cstring>  // memcpy
 #include <initializer_list>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
+#include "penn/base/half.h"
 
 namespace penn {
 namespace {
@@ -162,19 +161,6 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
   for (const TensorView& tensor : tensors) file.write(tensor.data, bytes_of(tensor));
   file.commit();
 }
-
-namespace {
-
-// IEEE half precision: sign, 5 bits of exponent, 10 of mantissa.
-float widen(uint16_t half) {
-  const int exponent = half >> 10 & 31, mantissa = half & 1023;
-  const float size = exponent == 31 ? (mantissa ? std::numeric_limits<float>::quiet_NaN() : std::numeric_limits<float>::infinity())
-                     : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                                     : std::ldexp(static_cast<float>(1024 + mantissa), exponent - 25);
-  return half & 0x8000 ? -size : size;
-}
-
-}  // namespace
 
 // ---- reading
 // --------------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <filesystem>
 #include <memory>
 
 #include "penn/base/atomic_file.h"
@@ -45,6 +46,9 @@ int simulate(Options& options) {
   }
   if (options.count < 1) throw UsageError(fmt::format("the number of trajectories must be at least 1, got {}", options.count), "for example: -n 1000");
   if (options.folder.empty() && options.page.empty()) throw UsageError("nothing to write", "name a directory with -o DIR, or a page with --page FILE");
+  if (const std::string kind = std::filesystem::path(options.folder).extension(); kind == ".csv" || kind == ".npy")
+    throw UsageError(fmt::format("-o {}: the name of a {} file, where a directory for the trajectories is meant", options.folder, kind.substr(1)),
+                     kind == ".csv" ? "for example: -o DIR --csv, which writes one CSV file per trajectory into DIR" : "for example: -o DIR");
   if (options.interpret) options.simulator.kernel = KernelChoice::kInterpreted;
   const SystemChoice choice = load_system(options.system);
   const std::string observation = choice.system.observations[static_cast<size_t>(choice.observation)].name;
@@ -92,7 +96,7 @@ void add_command_simulate(CLI::App& app, Run& run) {
   command->add_option("--seed", options->simulator.seed, "Seed of all random numbers")->capture_default_str();
   command->add_option("--threads", options->simulator.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
   command->add_option("--length", options->simulator.length, "Samples per trajectory (default: the system's)")->check(CLI::Range(2, 1000000000));
-  command->add_option("--set", options->set, "Fix a parameter: name=value (may be repeated)");
+  command->add_option("--set", options->set, "Fix a parameter: name=value (may be repeated)")->allow_extra_args(false);
   command->add_flag("--csv", options->csv, "One CSV file per trajectory instead of NPY files");
   command->add_flag("--force", options->force, "Replace files in a directory that is not empty");
   command->add_flag("--interpret", options->interpret, "Use the slow reference interpreter instead of compiled code");

@@ -114,6 +114,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   Calibration calibration(parameter_names(system), box, options.keep);
   const int threads = options.threads > 0 ? options.threads : processor_count();
   Evaluation result;
+  result.training = training_record(model.info);
   RunningMoments exact_nll, gap;
   result.length = source->length();
   result.kernel_warning = source->warning();
@@ -155,6 +156,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
 nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options) {
   nlohmann::ordered_json json = {{"penn", version()},
                                  {"model", model_name},
+                                 {"training", evaluation.training},
                                  {"data", options.data},
                                  {"seed", options.seed},
                                  {"length", evaluation.length},

@@ -35,6 +35,7 @@ struct ExactComparison {
 };
 
 struct Evaluation {
+  nlohmann::ordered_json training;  // of the model (training_record)
   CalibrationReport report;
   int64_t length = 0;     // samples
   int64_t discarded = 0;  // diverged and drawn anew

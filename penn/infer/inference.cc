@@ -35,7 +35,7 @@ void fill_numbers(Inference& answer) {
   answer.outside_mass = std::clamp(1 - box_mass(q, answer.box, {.relative_error = 2e-3, .max_points = 2048}).mass(), 0.0, 1.0);
   if (answer.outside_mass > kLeakWarning)
     answer.warnings.push_back(
-        fmt::format("{:.0f} % of the posterior lies outside the box of trained parameters", 100 * answer.outside_mass));
+        fmt::format("{:.0f} % of the posterior lies outside the box of trained parameters, where the true ones may be", 100 * answer.outside_mass));
   answer.verdict = posterior_verdict(q, answer.box, answer.parameters);
 }
 

@@ -69,7 +69,7 @@ json inference_to_json(const Inference& a) {
 std::string inference_table(const Inference& a) {
   size_t width = 9;
   for (const std::string& name : a.parameters) width = std::max(width, name.size());
-  std::string out = fmt::format("{}: {} samples every {:.6g}, familiarity {:.3f}\n\n", a.source, a.n, a.sampling, a.familiarity);
+  std::string out = fmt::format("{}: {} samples every {:.6g}, familiarity {:.3f}, {:.0f} % outside the box\n\n", a.source, a.n, a.sampling, a.familiarity, 100 * a.outside_mass);
   out += fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>10} {:>10}  {:>11}  {:>7}\n", "parameter", width, "mean", "median", "SD", "5 %",
                      "95 %", "contraction", "at edge");
   for (size_t k = 0; k < a.parameters.size(); ++k) {

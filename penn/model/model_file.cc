@@ -7,6 +7,7 @@
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
+#include "penn/base/half.h"
 
 namespace penn {
 
@@ -49,7 +50,9 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
   const size_t E = info.familiarity.mean.size();
   const std::vector<double> curve = flatten(info.curve);
   add("familiarity.mean", info.familiarity.mean, {E});
-  add("familiarity.directions", info.familiarity.directions, {info.familiarity.spread.size(), E});
+  std::vector<uint16_t> directions;  // a quarter of the file otherwise
+  for (const float value : info.familiarity.directions) directions.push_back(narrow(value));
+  tensors.push_back({"familiarity.directions", TensorType::kF16, {info.familiarity.spread.size(), E}, directions.data()});
   add("familiarity.spread", info.familiarity.spread, {info.familiarity.spread.size()});
   add("familiarity.inside", info.familiarity.inside, {info.familiarity.inside.size()});
   add("familiarity.outside", info.familiarity.outside, {info.familiarity.outside.size()});
@@ -61,6 +64,12 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
 
 // The file is opened on its own, not inside braces: gcc 12 destroys the members before it twice when it throws there.
 ModelFile open_model(const fs::path& path) { return open_model(SafetensorsFile(path)); }
+
+nlohmann::ordered_json training_record(const ModelInfo& info) {
+  return {{"version", info.version},       {"options", info.training},           {"lengths", {info.lengths.low, info.lengths.high}},
+          {"minutes", info.minutes},       {"steps", info.steps},                {"trajectories", info.trajectories},
+          {"validation_nll", info.validation_nll}};
+}
 
 std::vector<float> read_network_tensor(const SafetensorsFile& file, const std::string& name, const Shape& shape) {
   std::vector<float> values = file.read<float>(kNetworkPrefix + name, shape);

@@ -60,5 +60,7 @@ std::string shipped_model(const std::string& name);
 // The path itself, or the shipped model of that name; ModelError where there is neither.
 std::filesystem::path find_model(const std::string& what);
 std::string describe_model(const ModelFile& model);
+// How a model came about, for results that are kept without it: options, lengths, minutes, steps, trajectories, NLL.
+nlohmann::ordered_json training_record(const ModelInfo& info);
 
 }  // namespace penn

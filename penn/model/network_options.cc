@@ -33,7 +33,7 @@ void NetworkOptions::check() const {
   require(std::set<std::string>(encoders.begin(), encoders.end()).size() == encoders.size(),
           "an encoder is named twice");
   require(encoder_settings.is_object(), "encoder_settings is not an object");
-  require(link == "direct" || link == "relative", fmt::format("unknown link '{}'", link));
+  require(link == "direct" || link == "relative", fmt::format("unknown link '{}' (known: direct, relative); a model of another version of penn has to be trained anew", link));
   require(decoder_blocks >= 1 && decoder_blocks <= 1000, fmt::format("{} decoder blocks", decoder_blocks));
   require(decoder_width >= 1 && decoder_width <= 100000, fmt::format("decoder width {}", decoder_width));
   require_range("length", length_low, length_high);

@@ -52,6 +52,25 @@ std::vector<int> all_parameters(const System& system) {
   return list;
 }
 
+DrawnPairs draw_pairs(const Estimator& model, const Answer& answer, const std::string& key, const std::vector<std::pair<int, int>>& pairs, double threshold) {
+  const auto label = [&](int k) { return model.system().parameters[static_cast<size_t>(k)].label; };
+  const Inference& q = answer.inference;
+  DrawnPairs drawn;
+  for (const auto& [a, b] : pairs) {
+    drawn.panels.push_back(pair_panel(fmt::format("{} {}, {}", answer.test.name, label(a), label(b)), key, a, b, threshold));
+    drawn.cells.push_back(fmt::format("{:.2f}", q.correlation(static_cast<size_t>(a), static_cast<size_t>(b))));
+  }
+  drawn.cells.push_back(fmt::format("{:.2f}", -q.posterior.log_density(answer.test.theta)));
+  return drawn;
+}
+
+int count_within_two_sd(const Answer& answer) {
+  const Inference& q = answer.inference;
+  int inside = 0;
+  for (size_t k = 0; k < q.sd.size(); ++k) inside += std::abs(q.mean[k] - answer.test.theta[k]) < 2 * q.sd[k];
+  return inside;
+}
+
 double sd_of_sum(const Inference& inference, size_t a, size_t b) {
   const DenseMatrix s = inference.posterior.covariance();
   return std::sqrt(s(a, a) + s(b, b) + 2 * s(a, b));

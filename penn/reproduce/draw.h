@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <utility>
 
 #include "penn/reproduce/page_data.h"
 
@@ -40,6 +41,13 @@ void add_error_table(PageData& page, const System& system, const CalibrationRepo
 void say_trajectories(PageData& page, const Evaluation& evaluation, const std::string& of_paper);
 void say_other_length(PageData& page, const Answer& answer);
 std::vector<int> all_parameters(const System& system);
+// Densities of pairs of parameters for one trajectory: panels, and for a table their correlations followed by -ln q(truth).
+struct DrawnPairs {
+  std::vector<Json> panels;
+  std::vector<std::string> cells;
+};
+DrawnPairs draw_pairs(const Estimator& model, const Answer& answer, const std::string& key, const std::vector<std::pair<int, int>>& pairs, double threshold);
+int count_within_two_sd(const Answer& answer);  // parameters whose true value is that near to the estimate
 double sd_of_sum(const Inference& inference, size_t a, size_t b);  // of theta_a + theta_b
 double correlation_of(const CalibrationReport& report, const std::string& a, const std::string& b);
 // Mean and SD of all correlations as heat maps, and beside what the paper says of some pairs: {first, second, the paper's words or number}.

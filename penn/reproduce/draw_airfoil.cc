@@ -44,28 +44,24 @@ PageData draw_airfoil_densities(const PaperItem& item, Session& session) {
   PageData page(item, "Four trajectories of pitch and plunge, and the densities of four pairs of parameters.", session.options());
   const Estimator& model = session.estimator("airfoil");
   page.use_model("airfoil", model);
-  const std::vector<std::pair<Index, Index>> pairs = {{kU0, kA}, {kBeta3, kGamma3}, {kX, kR}, {kGauss, kLevy}};
   std::vector<PageData::Row> rows;
-  double inside = 0, all = 0;
+  int inside = 0;
+  size_t all = 0;
   for (const TestTrajectory& test : test_trajectories("airfoil")) {
     const Answer answer = session.answer("airfoil", test);
     const std::string key = page.add_posterior("airfoil " + test.name, model, answer);
-    std::vector<Json> panels;
-    panels.push_back(trajectory_panel(test.name + " pitch and plunge", model, answer));
-    std::vector<std::string> cells = {test.name};
-    for (const auto& [a, b] : pairs) {
-      panels.push_back(pair_panel(fmt::format("{} {}, {}", test.name, model.system().parameters[a].label, model.system().parameters[b].label), key, a, b, kThreshold));
-      cells.push_back(fmt::format("{:.2f}", answer.inference.correlation(a, b)));
-    }
-    for (size_t k = 0; k < test.theta.size(); ++k, ++all) inside += std::abs(answer.inference.mean[k] - test.theta[k]) < 2 * answer.inference.sd[k];
-    cells.push_back(fmt::format("{:.2f}", -answer.inference.posterior.log_density(test.theta)));
-    rows.push_back({cells});
-    page.section(fmt::format("{} U₀ = {:g}", test.name, test.theta[kU0]), "", panels);
+    DrawnPairs drawn = draw_pairs(model, answer, key, {{kU0, kA}, {kBeta3, kGamma3}, {kX, kR}, {kGauss, kLevy}}, kThreshold);
+    drawn.panels.insert(drawn.panels.begin(), trajectory_panel(test.name + " pitch and plunge", model, answer));
+    page.section(fmt::format("{} U₀ = {:g}", test.name, test.theta[kU0]), "", drawn.panels);
+    drawn.cells.insert(drawn.cells.begin(), test.name);
+    rows.push_back({drawn.cells});
+    inside += count_within_two_sd(answer);
+    all += test.theta.size();
   }
   rows.push_back({{"paper", "strongly negative", "strongly positive", "strongly positive", "weakly negative", ""}, true});
   page.table("Correlations", "", {"trajectory", "U₀, a_h", "β₃, γ₃", "x_φ, r_φ", "D_Gauss, D_Lévy", "−ln q(truth)"}, rows);
   page.note("The paper's caption speaks of four trajectories, its text of three, and it prints no parameters; these four are ours.");
-  page.headline("true values within 2 SD", fmt::format("{:.0f} of {:.0f}", inside, all), "");
+  page.headline("true values within 2 SD", fmt::format("{} of {}", inside, all), "");
   return page;
 }
 

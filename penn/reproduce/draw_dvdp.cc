@@ -49,26 +49,22 @@ PageData draw_dvdp_densities(const PaperItem& item, Session& session) {
   PageData page(item, "Densities of five pairs of parameters for the three trajectories of Figure 7; ellipses of components with weights above 0.01.", session.options());
   const Estimator& model = session.estimator("dvdp");
   page.use_model("dvdp", model);
-  const std::vector<std::pair<Index, Index>> pairs = {{kEps, kB0}, {kB1, kB2}, {kD1, kTau1}, {kD2, kTau2}, {kD1, kD2}};
   std::vector<PageData::Row> rows;
-  double inside = 0, all = 0;
+  int inside = 0;
+  size_t all = 0;
   for (const TestTrajectory& test : test_trajectories("dvdp")) {
     const Answer answer = session.answer("dvdp", test);
     const std::string key = page.add_posterior("dvdp " + test.name, model, answer);
-    std::vector<Json> panels;
-    std::vector<std::string> cells = {test.name};
-    for (const auto& [a, b] : pairs) {
-      panels.push_back(pair_panel(fmt::format("{} {}, {}", test.name, model.system().parameters[a].label, model.system().parameters[b].label), key, a, b, kThreshold));
-      cells.push_back(fmt::format("{:.2f}", answer.inference.correlation(a, b)));
-    }
-    for (size_t k = 0; k < test.theta.size(); ++k, ++all) inside += std::abs(answer.inference.mean[k] - test.theta[k]) < 2 * answer.inference.sd[k];
-    cells.push_back(fmt::format("{:.2f}", -answer.inference.posterior.log_density(test.theta)));
-    rows.push_back({cells});
-    page.section(fmt::format("{} {}", test.name, test.about), parameters_text(model.system(), test.theta), panels);
+    DrawnPairs drawn = draw_pairs(model, answer, key, {{kEps, kB0}, {kB1, kB2}, {kD1, kTau1}, {kD2, kTau2}, {kD1, kD2}}, kThreshold);
+    page.section(fmt::format("{} {}", test.name, test.about), parameters_text(model.system(), test.theta), drawn.panels);
+    drawn.cells.insert(drawn.cells.begin(), test.name);
+    rows.push_back({drawn.cells});
+    inside += count_within_two_sd(answer);
+    all += test.theta.size();
   }
   rows.push_back({{"paper", "about 0", "positive", "positive, narrow", "positive, narrow", "about 0", ""}, true});
   page.table("Correlations", "", {"trajectory", "ε, β₀", "β₁, β₂", "D₁, τ₁", "D₂, τ₂", "D₁, D₂", "−ln q(truth)"}, rows);
-  page.headline("true values within 2 SD", fmt::format("{:.0f} of {:.0f}", inside, all), "");
+  page.headline("true values within 2 SD", fmt::format("{} of {}", inside, all), "");
   return page;
 }
 

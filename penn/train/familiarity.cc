@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include "penn/base/half.h"
 #include "penn/infer/dither.h"
 #include "penn/network/penn_network.h"
 
 namespace penn {
 namespace {
 
-constexpr int64_t kDirections = 64;
+constexpr int64_t kDirections = 32;
 
 torch::Tensor embeddings(PennNetwork& network, const std::vector<TrajectoryBatch>& sets) {
   torch::NoGradGuard no_grad;
@@ -39,6 +40,7 @@ Familiarity measure_familiarity(PennNetwork& network, const std::vector<Trajecto
   Familiarity familiarity;
   familiarity.mean = to_vector(mean);
   familiarity.directions = to_vector(vectors.slice(1, E - k).flip(1).t());
+  for (float& value : familiarity.directions) value = widen(narrow(value));  // as the file will have them, so that the distances below are those of use
   // A direction that hardly varies would make every small difference look unusual.
   const torch::Tensor floor = values.mean() * 1e-6 + 1e-12;
   familiarity.spread = to_vector(torch::max(values.slice(0, E - k).flip(0), floor).sqrt());

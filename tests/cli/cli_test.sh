@@ -76,6 +76,8 @@ expect "no count" 2 "required" "$penn" simulate soup -o zero
 expect "nothing to write" 2 "nothing to write" "$penn" simulate soup -n 3
 expect "unknown system" 1 "there is no system file" "$penn" simulate sup -n 3 -o zero
 expect "no observation" 1 "choose one of: cfhn:x1x2" "$penn" simulate cfhn -n 3 -o zero
+expect "settings before the system" 0 "3 trajectories" "$penn" simulate --set alpha=1.5 --set H=0.5 oup -n 3 --length 20 -o before
+expect "a file where a directory is meant" 2 "one CSV file per trajectory" "$penn" simulate oup -n 3 -o zero.csv
 expect "unknown parameter" 2 "did you mean 'alpha'" "$penn" simulate oup -n 3 -o zero --set alpa=1.5
 expect "setting without value" 2 "not of the form" "$penn" simulate oup -n 3 -o zero --set alpha
 expect "setting out of domain" 1 "must lie in (0, 2\]" "$penn" simulate oup -n 3 -o zero --set alpha=3

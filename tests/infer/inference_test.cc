@@ -117,10 +117,15 @@ TEST(inference_test, what_is_unlike_the_training_data_is_said) {
 TEST(inference_test, mass_outside_the_box_is_measured_and_said) {
   const Model model;
   const auto q = GaussianMixture::from_covariances({1}, {{1, 5}}, {covariance_2d(0.1, 0.5, 0)});  // half of it above rate = 1
-  const Inference a = make_inference(model.context(), wiggle(), {q, 0.5});
-  EXPECT_NEAR(a.outside_mass, 0.5, 1e-6);
+  const Inference at_edge = make_inference(model.context(), wiggle(), {q, 0.5});
+  EXPECT_NEAR(at_edge.outside_mass, 0.5, 1e-6);
+  EXPECT_TRUE(at_edge.warnings.empty());  // what a right posterior of a true rate of 1 looks like
+
+  const auto beyond = GaussianMixture::from_covariances({1}, {{1.1, 5}}, {covariance_2d(0.1, 0.5, 0)});  // one SD above
+  const Inference a = make_inference(model.context(), wiggle(), {beyond, 0.5});
+  EXPECT_NEAR(a.outside_mass, 0.8413, 1e-4);
   ASSERT_EQ(a.warnings.size(), 1u);
-  EXPECT_HAS(a.warnings[0], "50 % of the posterior lies outside the box");
+  EXPECT_HAS(a.warnings[0], "84 % of the posterior lies outside the box");
 }
 
 TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_mixture) {

@@ -16,15 +16,15 @@ export function showPosterior(root, data) {
   let page;
   const show = (i) => {
     body.replaceChildren();
-    page = showResult(body, data.results[i], root.clientWidth || 1200);
+    page = showResult(body, data.results[i], root.clientWidth || 1200, data.results.length > 1 ? names[i] : "");
     globalThis.pennPage = page;  // for tests and for the curious
   };
   show(0);
   return { page: () => page, show };
 }
 
-function showResult(body, result, width) {
-  const posterior = new Posterior(result), facts = [];
+function showResult(body, result, width, name) {  // name: where there are several, so that a print says which it shows
+  const posterior = new Posterior(result), facts = name ? [name] : [];
   if (Number.isFinite(result.n)) facts.push(`${count(result.n)} samples`);
   if (Number.isFinite(result.sampling)) facts.push(`every ${short(result.sampling, 4)} time units`);
   if (result.version) facts.push(`penn ${result.version}`);

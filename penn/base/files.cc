@@ -62,6 +62,14 @@ std::vector<std::string> shared_names(const std::string& folder, const std::stri
   return {names.begin(), names.end()};
 }
 
+std::string shell_word(const std::string& word) {
+  const std::string plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:,=+@%";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
 std::string version() { return PENN_VERSION; }
 
 }  // namespace penn

@@ -15,6 +15,9 @@ std::string shared_file(const std::string& relative);
 // The names, without ending, of the shipped files of a folder, sorted.
 std::vector<std::string> shared_names(const std::string& folder, const std::string& ending);
 
+// A word as a shell takes it: in quotes where it needs them.
+std::string shell_word(const std::string& word);
+
 std::string version();  // "0.1.0"
 
 }  // namespace penn

@@ -31,16 +31,33 @@ json factors_of(const GaussianMixture& q) {
   return list;
 }
 
+// Of a long trajectory the smallest and the largest sample of each stretch, in their order: a jump of one sample must show.
+std::vector<double> thinned(const ObservedTrajectory& observed, int64_t channels, int64_t channel, int64_t stretch) {
+  const auto value = [&](int64_t i) { return static_cast<double>(observed.z[static_cast<size_t>(i * channels + channel)]); };
+  std::vector<double> values;
+  for (int64_t begin = 0; begin < observed.n; begin += stretch) {
+    int64_t low = begin, high = begin;
+    for (int64_t i = begin; i < std::min(begin + stretch, observed.n); ++i) {
+      if (value(i) < value(low)) low = i;
+      if (value(i) > value(high)) high = i;
+    }
+    values.push_back(value(std::min(low, high)));
+    if (stretch > 1) values.push_back(value(std::max(low, high)));
+  }
+  return values;
+}
+
 json trajectory_of(const ObservedTrajectory& observed, const Observation& observation) {
-  const int64_t d = static_cast<int64_t>(observation.channels.size()), every = std::max<int64_t>(1, observed.n / kDrawnSamples);
+  const int64_t d = static_cast<int64_t>(observation.channels.size());
+  const int64_t stretch = observed.n <= kDrawnSamples ? 1 : (2 * observed.n + kDrawnSamples - 1) / kDrawnSamples;
   json names = json::array(), values = json::array();
   for (int64_t c = 0; c < d; ++c) {
     names.push_back(observation.channels[static_cast<size_t>(c)].name);
-    json row = json::array();
-    for (int64_t i = 0; i < observed.n; i += every) row.push_back(observed.z[static_cast<size_t>(i * d + c)]);
-    values.push_back(row);
+    values.push_back(thinned(observed, d, c, stretch));
   }
-  return {{"t0", 0}, {"sampling", observed.sampling * static_cast<double>(every)}, {"channels", names}, {"values", values}};
+  json result = {{"t0", 0}, {"sampling", observed.sampling * (stretch > 1 ? static_cast<double>(stretch) / 2 : 1)}, {"channels", names}, {"values", values}};
+  if (stretch > 1) result["thinned"] = fmt::format("the smallest and the largest of every {} samples", stretch);
+  return result;
 }
 
 // Quantiles of simulated trajectories against time, four digits: this is a picture.

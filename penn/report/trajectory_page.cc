@@ -34,7 +34,7 @@ std::vector<double> ticks(double low, double high, int wanted) {
 }
 
 // One channel against time. More points than pixels are drawn as the smallest and largest value of each pixel column.
-std::string panel(const float* z, int64_t length, int64_t channels, int64_t channel, double sampling, const std::string& label, int color) {
+std::string panel(const float* z, int64_t length, int64_t channels, int64_t channel, double sampling, const std::string& label) {
   const auto value = [&](int64_t i) { return static_cast<double>(z[i * channels + channel]); };
   double low = value(0), high = value(0);
   for (int64_t i = 0; i < length; ++i) low = std::min(low, value(i)), high = std::max(high, value(i));
@@ -60,19 +60,18 @@ std::string panel(const float* z, int64_t length, int64_t channels, int64_t chan
     points += fmt::format("{:.1f},{:.1f} ", x, y_of(largest));
     if (per_column > 1) points += fmt::format("{:.1f},{:.1f} ", x, y_of(smallest));
   }
-  return svg + fmt::format("<polyline class=\"c{}\" points=\"{}\"/></svg>\n", color % 4, points);
+  return svg + fmt::format("<polyline points=\"{}\"/></svg>\n", points);
 }
 
 const char* const kStyle = R"(
-:root { color-scheme: light dark; --ink: #1c2330; --paper: #fff; --grid: #e3e6eb; --soft: #5d6675; --c0: #1f6fb4; --c1: #c2571a; --c2: #2c8a57; --c3: #8b4fb3; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --paper: #14181f; --grid: #2a313c; --soft: #9aa4b4; --c0: #6db3f2; --c1: #f0955a; --c2: #6fcf9b; --c3: #c79be8; } }
+:root { color-scheme: light dark; --ink: #1c2330; --paper: #fff; --grid: #e3e6eb; --soft: #5d6675; --data: #3b4656; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --paper: #14181f; --grid: #2a313c; --soft: #9aa4b4; --data: #b9c2d0; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 780px; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; margin: 0; } p { margin: .2rem 0 1rem; color: var(--soft); }
 figure { margin: 0 0 1.6rem; break-inside: avoid; } figcaption { font-size: .85rem; color: var(--soft); overflow-wrap: anywhere; }
 figcaption b { color: var(--ink); font-weight: 600; margin-right: .35rem; } figcaption span { display: inline-block; margin-right: .9rem; }
 svg { width: 100%; display: block; } text { font-size: 11px; fill: var(--soft); } .y { text-anchor: end; } .x, .name { text-anchor: middle; } .name { fill: var(--ink); }
-.grid { stroke: var(--grid); } polyline { fill: none; stroke-width: 1; stroke-linejoin: round; }
-.c0 { stroke: var(--c0); } .c1 { stroke: var(--c1); } .c2 { stroke: var(--c2); } .c3 { stroke: var(--c3); }
+.grid { stroke: var(--grid); } polyline { fill: none; stroke: var(--data); stroke-width: 1; stroke-linejoin: round; }
 )";
 
 }  // namespace
@@ -92,7 +91,7 @@ std::string trajectory_page(const Simulator& simulator, int observation, int64_t
   for (int64_t i = 0; i < count; ++i) {
     page += "<figure>";
     for (int64_t c = 0; c < d; ++c)
-      page += panel(z.data() + i * n * d, n, d, c, sampling[static_cast<size_t>(i)], channels[static_cast<size_t>(c)].name, static_cast<int>(c));
+      page += panel(z.data() + i * n * d, n, d, c, sampling[static_cast<size_t>(i)], channels[static_cast<size_t>(c)].name);
     page += "<figcaption>";
     for (int64_t p = 0; p < M; ++p)
       page += fmt::format("<span><b>{}</b>{:.4g}</span> ", escape(system.parameters[static_cast<size_t>(p)].label), theta[static_cast<size_t>(i * M + p)]);

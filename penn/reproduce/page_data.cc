@@ -31,11 +31,11 @@ double four_digits(double x) { return std::isfinite(x) ? std::stod(fmt::format("
 
 std::string command_of(const PaperItem& item, const ReproduceOptions& o) {
   const ReproduceOptions standard;
-  std::string text = fmt::format("penn reproduce {} -o {}", item.name, o.folder.string());
+  std::string text = fmt::format("penn reproduce {} -o {}", item.name, shell_word(o.folder.string()));
   if (o.count != standard.count) text += fmt::format(" -n {}", o.count);
   if (o.seed != standard.seed) text += fmt::format(" --seed {}", o.seed);
   if (!item.trainings.empty() && o.minutes != standard.minutes) text += fmt::format(" --minutes {:g}", o.minutes);
-  if (!o.models.empty()) text += fmt::format(" --models {}", o.models);
+  if (!o.models.empty()) text += fmt::format(" --models {}", shell_word(o.models));
   return text;
 }
 

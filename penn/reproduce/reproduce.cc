@@ -40,11 +40,11 @@ Json index_data(const ReproduceOptions& options, const std::vector<PageResult>& 
   for (const PaperItem& item : paper_items()) {
     Json row = {{"number", item.number}, {"title", item.title}};
     const Json page = read_page(options.folder / (item.name + ".html"));
-    std::string problem = "not made yet: penn reproduce " + item.name + " -o " + options.folder.string();
     for (const PageResult& result : results)
-      if (result.item.name == item.name && !result.problem.empty()) problem = result.problem;
-    if (page.is_null()) row["problem"] = problem;
-    else {
+      if (result.item.name == item.name && !result.problem.empty()) row["problem"] = page.is_null() ? result.problem : "an older page; not made anew: " + result.problem;
+    if (page.is_null()) {
+      if (!row.contains("problem")) row["problem"] = fmt::format("not made yet: penn reproduce {} -o {}", item.name, shell_word(options.folder.string()));
+    } else {
       ++made;
       row["link"] = item.name + ".html";
       row["headline"] = page.value("headline", Json::object());
@@ -75,20 +75,25 @@ std::vector<PageResult> reproduce(const std::vector<PaperItem>& items, const Rep
 
   Session session(options);
   std::vector<PageResult> results;
+  const auto write_index = [&] { write_file_atomically(index, posterior_page(text_of(index_data(options, results)), "The paper, redrawn")); };
   for (const PaperItem& item : items) {
     PageResult result{item, item.name + ".html", ""};
     try {
       const PageData page = draw_paper_item(item, session);
       write_file_atomically(options.folder / result.file, posterior_page(text_of(page.json()), fmt::format("{}: {}", item.number, item.title)));
-    } catch (const MissingModel& missing) {
-      if (!skip_missing) throw;
+    } catch (const Error& problem) {
+      const bool stopped = dynamic_cast<const Interrupted*>(&problem) != nullptr;
+      if (!skip_missing || stopped) {
+        write_index();  // of what was made until here
+        throw;
+      }
       result.file.clear();
-      result.problem = missing.full_text();
+      result.problem = problem.full_text();
     }
     results.push_back(result);
     if (report) report(result);
   }
-  write_file_atomically(index, posterior_page(text_of(index_data(options, results)), "The paper, redrawn"));
+  write_index();
   return results;
 }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "penn/base/files.h"
+
 namespace penn {
 namespace fs = std::filesystem;
 namespace {
@@ -60,7 +62,7 @@ const Estimator& Session::estimator(const std::string& name) {
   if (file.empty()) {
     const std::string folder = options_.models.empty() ? "models" : options_.models;
     throw MissingModel(fmt::format("there is no model '{}' in {}", name, options_.models.empty() ? "the shipped models" : "'" + options_.models + "'"),
-                       fmt::format("make it with: penn train {} --minutes 60 -o {}/{}.safetensors", train_words(name), folder, name));
+                       fmt::format("make it with: penn train {} --minutes 60 -o {}", train_words(name), shell_word(fmt::format("{}/{}.safetensors", folder, name))));
   }
   kept = std::make_unique<Estimator>(open_model(file), options_.threads);
   return *kept;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "penn/base/error.h"
+#include "penn/base/files.h"
 #include "penn/system/system.h"
 
 namespace penn {
@@ -31,7 +32,7 @@ std::string training_command(const Training& training, double minutes, const std
   // One length for all, the paper's: a fixed set has only one, and the others should differ from it in nothing else.
   text += fmt::format(" --length {}", find_system(training.system).simulation.length.high);
   if (training.trajectories > 0) text += fmt::format(" --dataset {}", training.trajectories);
-  return text + fmt::format(" -o {}", model.string());
+  return text + fmt::format(" -o {}", shell_word(model.string()));
 }
 
 void check_training(const ModelFile& model, const Training& training) {

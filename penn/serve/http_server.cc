@@ -30,6 +30,7 @@ using Clock = std::chrono::steady_clock;
 constexpr double kDrainSeconds = 2;
 constexpr int kRefusedAtOnce = 64;      // connections beyond the limit that are being told so
 constexpr int kReadsPerTurn = 16;       // of 64 KiB: a fast sender does not keep the others waiting
+constexpr size_t kReadBytes = 1 << 16;
 constexpr double kAcceptPause = 0.2;    // when the system has no more file descriptors
 
 Clock::time_point in_seconds(double seconds) { return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)); }
@@ -217,7 +218,7 @@ class HttpServer::Body {
   }
 
   bool receive(uint64_t id, Connection& c) {
-    char buffer[1 << 16];
+    char buffer[kReadBytes];
     for (int turns = 0; turns < kReadsPerTurn; ++turns) {
       const ssize_t got = recv(c.descriptor, buffer, sizeof buffer, 0);
       if (got < 0 && errno == EINTR) continue;
@@ -243,6 +244,7 @@ class HttpServer::Body {
       if (const auto refusal = parse_head(std::string_view(c.in).substr(0, c.head_size), c.request)) return refuse(c, *refusal);
       if (c.request.body_size > limits.body_bytes)
         return refuse(c, {413, fmt::format("the data are larger than {} MB", limits.body_bytes >> 20), "use `penn infer` for large files, or thin the data"});
+      c.in.reserve(c.head_size + c.request.body_size + kReadBytes);  // growing by doubling would hold twice of what is counted; pages not yet written cost nothing
     }
     if (c.in.size() < c.head_size + c.request.body_size) {
       if (held > limits.all_bytes) return refuse(c, {503, "too much data at once from all clients together", "try again in a moment"});
@@ -253,7 +255,7 @@ class HttpServer::Body {
     c.in.resize(c.head_size + c.request.body_size);
     c.in.erase(0, c.head_size);
     c.request.body = std::move(c.in);
-    c.in = {};
+    std::string().swap(c.in);  // an assignment would keep its memory
     {
       const std::lock_guard lock(mutex);
       if (static_cast<int>(jobs.size()) < limits.waiting) {
@@ -271,7 +273,7 @@ class HttpServer::Body {
 
   void refuse(Connection& c, const HttpRefusal& refusal) {
     held -= c.in.size();
-    c.in = {};
+    std::string().swap(c.in);  // an assignment would keep its memory
     reply(c, to_text(error_response(refusal)));
   }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 namespace penn {
@@ -39,6 +41,30 @@ TEST(result_page_test, the_fan_of_the_predictive_check_is_in_the_page) {
   // x = a B with a = 0.5: the 95 % point is 0.82; of 200 draws its standard error is 0.5 sqrt(0.05 0.95 / 200) / 0.103 = 0.075.
   EXPECT_NEAR(last, 0.5 * 1.645, 0.3);
   EXPECT_EQ(predictive["statistics"].size(), 5u);
+}
+
+TEST(result_page_test, a_jump_of_one_sample_shows_however_long_the_trajectory) {
+  const Estimator estimator(open_model(std::string(PENN_SOURCE_DIR) + "/fuzz/corpus/model/tiny.safetensors"), 1);
+  for (const int64_t n : {int64_t{2000}, int64_t{2001}, int64_t{9999}})
+    for (const int64_t at : {int64_t{0}, int64_t{777}, int64_t{1001}, n - 1}) {
+      ObservedTrajectory observed;
+      observed.source = "long.csv", observed.n = n, observed.sampling = 0.1;
+      observed.z.resize(static_cast<size_t>(n));
+      for (int64_t i = 0; i < n; ++i) observed.z[static_cast<size_t>(i)] = static_cast<float>(std::sin(0.01 * static_cast<double>(i)));
+      observed.z[static_cast<size_t>(at)] = 30;
+      const auto answers = infer(estimator, "tiny", {observed});
+      const auto page = nlohmann::json::parse(inference_json(estimator.system(), estimator.observation(), answers, {observed}, {}));
+      const auto& trajectory = page.at("results").at(0).at("trajectory");
+      const std::vector<double> values = trajectory.at("values").at(0);
+      EXPECT_LE(values.size(), 2000u);
+      const auto largest = std::max_element(values.begin(), values.end());
+      EXPECT_EQ(*largest, 30);
+      EXPECT_EQ(std::count(values.begin(), values.end(), 30), 1);
+      const double step = trajectory.at("sampling");  // near its time, and the whole as long as it was
+      EXPECT_NEAR(static_cast<double>(largest - values.begin()) * step, 0.1 * static_cast<double>(at), 0.1 * static_cast<double>(n) / 1000 + 0.05);
+      EXPECT_NEAR(static_cast<double>(values.size()) * step, 0.1 * static_cast<double>(n), 0.1 * static_cast<double>(n) / 500);
+      EXPECT_EQ(trajectory.contains("thinned"), n > 2000);
+    }
 }
 
 }  // namespace

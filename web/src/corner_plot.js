@@ -30,7 +30,7 @@ export function drawCorner(pen, width, view, { box, cells, rest, threshold, chos
         drawAxes(pen, f, { grid: false, inside: true, size: layout.font, xText: row === size - 1, yText: column === 0, xTicks: size > 6 ? 3 : 4, yTicks: size > 6 ? 3 : 4 });
         drawPair(pen, f, view, column, row, { box, cells, rest, threshold, conditioned, width: size > 8 ? 0.75 : 1, mark: size > 8 ? 2.6 : 3.5, labels: layout.side > 110, size: layout.font });
       }
-      if (chosen && chosen[0] === column && chosen[1] === row)
+      if (chosen && Math.min(...chosen) === column && Math.max(...chosen) === row)
         pen.rect(place.left - 2, place.top - 2, place.width + 4, place.height + 4, { stroke: "ink", width: 2 });
     }
   }

@@ -1,4 +1,5 @@
-// The density of two parameters on a grid, and the levels of its highest-density regions.
+// The density of two parameters on a grid, the levels of its highest-density regions, and their outlines.
+import { contours } from "d3-contour";
 
 // Density of (theta_a, theta_b) at the centres of nx x ny cells over [x0, x1] x [y0, y1]; values (ny * nx), row 0 at y0.
 // A ridge narrower than a cell would fall between the centres and be drawn as beads; so a component whose smallest standard deviation, in
@@ -40,7 +41,7 @@ export function densityGrid(mixture, a, b, [x0, x1], [y0, y1], nx, ny, exact = f
 const smallestEigenvalue = (xx, yy, xy) => (xx + yy) / 2 - Math.hypot((xx - yy) / 2, xy);
 
 // Levels: the region {density >= level} is the smallest with the given probability. Mass is counted cell by cell; what lies outside the
-// window counts as less dense than everything inside. A level that the window does not reach is 0.
+// grid counts as less dense than everything inside. A level that the grid does not reach is 0.
 export function highestDensityLevels(values, cellArea, probabilities) {
   let total = 0;
   for (const v of values) total += v;
@@ -55,4 +56,18 @@ export function highestDensityLevels(values, cellArea, probabilities) {
     levels[i] = mass >= p * total * (1 - 1e-9) ? (sorted[at] ?? 0) : 0;
   }
   return levels;
+}
+
+export const massOf = (values, cellArea) => cellArea * values.reduce((sum, v) => sum + v, 0);
+
+// The regions {density >= level} as multi-polygons in cells, one per level; a level of 0 is the whole window, so that regions stay nested.
+// Contours of the logarithm: it is nearly quadratic between cells where the density itself falls by orders of magnitude.
+export function regionShapes(values, levels, cells) {
+  let largest = 0;
+  for (const v of values) largest = Math.max(largest, v);
+  if (!(largest > 0)) return levels.map(() => []);
+  const floor = Math.log(largest) - 40, logs = new Float64Array(values.length), maker = contours().size([cells, cells]);
+  for (let i = 0; i < values.length; ++i) logs[i] = values[i] > 0 ? Math.max(floor, Math.log(values[i])) : floor;
+  const window = [[[[0, 0], [cells, 0], [cells, cells], [0, cells], [0, 0]]]];
+  return levels.map((level) => (level > 0 ? maker.contour(logs, Math.log(level)).coordinates : window));
 }

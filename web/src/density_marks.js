@@ -58,21 +58,27 @@ export function drawEstimate(pen, x, y, r = 4) {
   pen.circle(x, y, r, { fill: "estimate", stroke: "paper", width: 1 });
 }
 
-// A key for the two kinds of plot; returns the height used.
-export function drawKey(pen, x, y, { truth, conditioned, ellipses = true, size = 12 }) {
+// A key for the plots of pairs, or of a single parameter; returns the height used.
+export function drawKey(pen, x, y, { truth, conditioned, single = false, size = 12 }) {
   const rows = [];
   const swatch = (n) => (yy) => {
     for (let i = 0; i < n; ++i) pen.rect(x, yy - 9, 18, 12, { fill: "posterior", fillOpacity: 0.2 });
     pen.rect(x, yy - 9, 18, 12, { stroke: "posterior" });
   };
-  rows.push([swatch(3), "50 % of the posterior"], [swatch(2), "68 %"], [swatch(1), "95 %"]);
-  rows.push([(yy) => drawEstimate(pen, x + 9, yy - 4), "estimate (mean)"]);
-  if (truth) rows.push([(yy) => drawTruth(pen, x + 9, yy - 4), "truth"]);
-  if (ellipses) rows.push([(yy) => pen.path((c) => c.arc(x + 9, yy - 4, 6, 0, 2 * Math.PI), { stroke: "ink", width: 0.75 }), "component, 1 sigma"]);
+  const upright = (style) => (yy) => pen.line(x + 9, yy - 10, x + 9, yy + 2, style);
+  if (single) {
+    rows.push([swatch(1), "posterior density"], [upright({ stroke: "posterior", dash: [2, 2] }), "5, 25, 75, 95 % quantiles"], [upright({ stroke: "estimate", width: 1.25 }), "estimate (mean)"]);
+    if (truth) rows.push([upright({ stroke: "truth", width: 1.25, dash: [5, 3] }), "truth"]);
+  } else {
+    rows.push([swatch(3), "50 % of the posterior"], [swatch(2), "68 %"], [swatch(1), "95 %"]);
+    rows.push([(yy) => drawEstimate(pen, x + 9, yy - 4), "estimate (mean)"]);
+    if (truth) rows.push([(yy) => drawTruth(pen, x + 9, yy - 4), "truth"]);
+    rows.push([(yy) => pen.path((c) => c.arc(x + 9, yy - 4, 6, 0, 2 * Math.PI), { stroke: "ink", width: 0.75 }), "component, 1 sigma"]);
+  }
   rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", width: 1.25 }), "prior (uniform in its box)"]);
   if (conditioned) {
-    rows.push([(yy) => pen.line(x + 9, yy - 10, x + 9, yy + 2, { stroke: "fixed", width: 1.5 }), "value held fixed"]);
-    rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", dash: [3, 2] }), "nothing held fixed (95 %)"]);
+    rows.push([upright({ stroke: "fixed", width: 1.5 }), "value held fixed"]);
+    rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", dash: [3, 2] }), single ? "nothing held fixed" : "nothing held fixed (95 %)"]);
   }
   rows.forEach(([mark, text], i) => {
     mark(y + 18 * i);

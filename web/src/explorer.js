@@ -113,6 +113,7 @@ export class Explorer {
   free(k) {
     this.fixed.delete(k);
     this.refresh(false);
+    this.sliders[k].input.focus();  // the button that had it is hidden now
   }
   freeAll() {
     this.fixed.clear();
@@ -144,6 +145,7 @@ export class Explorer {
 
   updateControls() {
     const { posterior } = this;
+    this.large.plot.setAttribute("aria-label", `density of ${[...new Set(this.pair)].map((k) => posterior.names[k]).join(" and ")}`);
     this.selects.forEach((label, which) => (label.querySelector("select").value = this.pair[which]));
     this.sliders.forEach(({ input, value, free, row }, k) => {
       const held = this.fixed.has(k), shown = this.pair.includes(k), law = posterior.whole.law(k);
@@ -151,10 +153,11 @@ export class Explorer {
       free.hidden = !held;
       row.classList.toggle("held", held);
       value.textContent = held ? withUncertainty(this.fixed.get(k), law.sd()) : shown ? "shown" : "free";
+      input.setAttribute("aria-valuetext", value.textContent);
       value.title = held ? `${percent(law.cdf(this.fixed.get(k)))} of the posterior lies below` : "";
     });
     const pen = new SvgPen(220, 10, (name) => `var(--${name})`, "key");
-    pen.height = drawPairKey(pen, this.view) + 8;
+    pen.height = drawPairKey(pen, this.view, this.pair) + 8;
     this.key.innerHTML = pen.markup(false);
   }
 }

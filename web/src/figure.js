@@ -3,8 +3,6 @@ import { element, labelNodes, saveBlob, saveText } from "./dom.js";
 import { LIGHT, screenPalette } from "./palette.js";
 import { CanvasPen, SvgPen } from "./pen.js";
 
-const figures = new Set();
-
 export class Figure {
   // options: title, name (of files), width, height (CSS pixels at full size), draw, canvas (true for plots that follow a slider), note, heading (label parts, instead of the title)
   constructor(options) {
@@ -15,7 +13,7 @@ export class Figure {
     this.head = element("figcaption", {}, element("span", { class: "name" }, this.heading ? labelNodes(this.heading) : this.title),
       element("span", { class: "saves" }, save("SVG", () => this.saveSvg()), save("PNG", () => this.savePng())));
     this.node = element("figure", { "data-plot": this.name }, this.head, this.plot, this.note ? element("p", { class: "note" }, this.note) : null);
-    figures.add(this);
+    this.node.figure = this;  // only the document holds a figure: what leaves the page is free
   }
 
   redraw() {
@@ -53,10 +51,7 @@ export class Figure {
 // Canvases hold colours, not names: draw them again when the scheme changes or the page goes to paper.
 export function followColorScheme() {
   const again = () => {
-    for (const figure of figures) {
-      if (!figure.node.isConnected) figures.delete(figure);
-      else if (figure.canvas) figure.redraw();
-    }
+    for (const { figure } of document.querySelectorAll("figure[data-plot]")) if (figure?.canvas) figure.redraw();
   };
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   matchMedia("print").addEventListener("change", again);

@@ -30,26 +30,31 @@ async function ask(path, options) {
 export function showLive(root, data) {
   const chooser = element("div"), message = element("div", { "aria-live": "polite" }), answer = element("div", { class: "answer", "data-answer": "none" });
   root.append(element("header", {}, element("h1", {}, data.title ?? "penn: parameters from one trajectory")), chooser, message, answer);
-  let busy = false, next = null, shown = null;
+  let busy = false, next = null, shown = null, model = 0;  // model: counts the choices, so that an answer for an earlier one is dropped
   const clear = () => (answer.replaceChildren(element("p", { class: "note" }, "The posterior appears here.")), (shown = null));
+  const complain = (error) => message.replaceChildren(element("p", { class: "error", role: "alert" }, error.message));
+  const present = (posterior) => {
+    const before = shown?.page().explorer;
+    message.replaceChildren();
+    answer.style.minHeight = `${answer.clientHeight}px`;  // else the page would be short for a moment, and scroll away from the slider
+    answer.replaceChildren();
+    shown = showPosterior(answer, posterior);
+    answer.style.minHeight = "";
+    const { explorer } = shown.page();
+    if (before?.posterior.size === explorer.posterior.size && String(before.pair) !== String(explorer.pair)) explorer.choose(before.pair);
+    answer.dataset.answer = String(Number(answer.dataset.answer === "none" ? 0 : answer.dataset.answer) + 1);
+  };
   // One request at a time; of those that arrive meanwhile only the last is sent, so a slider never builds a queue.
   const run = async (request) => {
     if (busy) return (next = request);
     busy = true;
     answer.classList.add("busy");
+    const asked = model;
     try {
-      const posterior = await request(), before = shown?.page().explorer;
-      message.replaceChildren();
-      answer.style.minHeight = `${answer.clientHeight}px`;  // else the page would be short for a moment, and scroll away from the slider
-      answer.replaceChildren();
-      shown = showPosterior(answer, posterior);
-      answer.style.minHeight = "";
-      const { explorer } = shown.page();
-      if (before?.posterior.size === explorer.posterior.size && String(before.pair) !== String(explorer.pair)) explorer.choose(before.pair);
-      answer.dataset.answer = String(Number(answer.dataset.answer === "none" ? 0 : answer.dataset.answer) + 1);
+      const posterior = await request();
+      if (asked === model) present(posterior);
     } catch (error) {
-      message.replaceChildren(element("p", { class: "error", role: "alert" }, error.message));
-      clear();  // what stood there belongs to other data
+      if (asked === model) complain(error), clear();  // what stood there belongs to other data
     }
     answer.classList.remove("busy");
     busy = false;
@@ -60,14 +65,15 @@ export function showLive(root, data) {
   ask("api/models").then(({ models }) => {
     if (!models.length) throw new Error("no models\nhint: train one with `penn train SYSTEM`");
     const panel = element("div");
-    const show = (i) => (message.replaceChildren(), clear(), panel.replaceChildren(modelPanel(models[i], run)));
+    const show = (i) => (++model, (next = null), message.replaceChildren(), clear(), panel.replaceChildren(modelPanel(models[i], run, complain)));
     chooser.append(element("div", { class: "row" }, select("model", models.map((m) => (m.title ? `${m.name}: ${m.title}` : m.name)), 0, show)), panel);
     show(0);
-  }).catch((error) => message.replaceChildren(element("p", { class: "error", role: "alert" }, error.message)));
+  }).catch(complain);
+  for (const kind of ["dragover", "drop"]) document.addEventListener(kind, (event) => event.preventDefault());  // a file that misses its box must not replace the page
   return { message, answer };
 }
 
-function modelPanel(model, run) {
+function modelPanel(model, run, complain) {
   const query = `?model=${encodeURIComponent(model.name)}`;
   const columns = element("input", { type: "text", size: 12, placeholder: "automatic", "aria-label": "columns", "data-option": "columns" });
   const sampling = element("input", { type: "text", inputmode: "decimal", size: 8, placeholder: "automatic", "aria-label": "time between samples", "data-option": "sampling" });
@@ -89,7 +95,9 @@ function modelPanel(model, run) {
   drop.addEventListener("drop", (event) => {
     event.preventDefault();
     drop.classList.remove("over");
-    if (event.dataTransfer.files[0]) infer(event.dataTransfer.files[0]);
+    const { files } = event.dataTransfer;
+    if (files.length > 1) complain(new Error(`${files.length} files dropped, one trajectory at a time can be shown\nhint: \`penn infer MODEL FILE... --report page.html\` takes several`));
+    else if (files[0]) infer(files[0]);
   });
 
   const theta = model.parameters.map((p) => (p.low + p.high) / 2), [shortest, longest] = [model.length].flat().length > 1 ? model.length : [model.length, model.length];
@@ -100,10 +108,11 @@ function modelPanel(model, run) {
     run(() => ask(`api/simulate${query}`, { method: "POST", headers: { "Content-Type": "application/json" }, body }));
   };
   const sliders = model.parameters.map((p, k) => {
-    const value = element("output", {}, short(theta[k])), slider = element("input", { type: "range", min: 0, max: 1000, value: 500, "aria-label": `true ${p.name}`, "data-truth": p.name });
+    const value = element("output", {}, short(theta[k])), slider = element("input", { type: "range", min: 0, max: 1000, value: 500, "aria-valuetext": short(theta[k]), "aria-label": `true ${p.name}`, "data-truth": p.name });
     slider.addEventListener("input", () => {
       theta[k] = p.low + ((p.high - p.low) * slider.value) / 1000;
       value.textContent = short(theta[k]);
+      slider.setAttribute("aria-valuetext", value.textContent);
       simulate();
     });
     return element("div", { class: "slider" }, element("span", { class: "label" }, labelNodes(parameterParts(p))), slider, value);

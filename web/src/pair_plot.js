@@ -30,6 +30,6 @@ function drawLargeLine(pen, width, height, view, k, box) {
 }
 
 // The key on its own, beside the large view.
-export function drawPairKey(pen, view) {
-  return drawKey(pen, 4, 14, { truth: view.posterior.result.truth, conditioned: view.fixed.size > 0 });
+export function drawPairKey(pen, view, [a, b]) {
+  return drawKey(pen, 4, 14, { truth: view.posterior.result.truth, conditioned: view.fixed.size > 0, single: a === b });
 }

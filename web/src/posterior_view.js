@@ -1,7 +1,6 @@
 // What the plots of one trajectory look at: the posterior, given the parameters that are held fixed. Panels are computed when they are
 // first drawn and kept, so that choosing another pair costs nothing and a slider only what is visible.
-import { contours } from "d3-contour";
-import { densityGrid, highestDensityLevels } from "./density_grid.js";
+import { densityGrid, highestDensityLevels, massOf, regionShapes } from "./density_grid.js";
 import { parameterParts, plainLabel } from "./labels.js";
 import { Mixture, others } from "./mixture.js";
 
@@ -65,22 +64,21 @@ export class View {
   }
   // {values, levels, shapes (one multi-polygon per probability, in cells), xRange, yRange, cells}
   panel(a, b, box, cells) {
-    const key = `${a},${b},${box},${cells}`;
-    if (!this.panels.has(key)) this.panels.set(key, this.computePanel(a, b, this.posterior.range(a, box), this.posterior.range(b, box), cells));
+    const xRange = this.posterior.range(a, box), yRange = this.posterior.range(b, box), key = [a, b, cells, ...xRange, ...yRange].join();
+    if (!this.panels.has(key)) this.panels.set(key, this.computePanel(a, b, xRange, yRange, cells));
     return this.panels.get(key);
   }
   computePanel(a, b, xRange, yRange, cells, probabilities = PROBABILITIES) {
     const values = densityGrid(this.mixture, this.position[a], this.position[b], xRange, yRange, cells, cells);
-    const area = ((xRange[1] - xRange[0]) * (yRange[1] - yRange[0])) / cells ** 2;
-    const levels = highestDensityLevels(values, area, probabilities);
-    // Contours of the logarithm: it is nearly quadratic between cells where the density itself falls by orders of magnitude.
-    let largest = 0;
-    for (const v of values) largest = Math.max(largest, v);
-    const floor = Math.log(largest) - 40, logs = new Float64Array(values.length);
-    for (let i = 0; i < values.length; ++i) logs[i] = values[i] > 0 ? Math.max(floor, Math.log(values[i])) : floor;
-    const maker = contours().size([cells, cells]);
-    const shapes = levels.map((level) => (level > 0 && largest > 0 ? maker.contour(logs, Math.log(level)).coordinates : []));
-    return { values, levels, shapes, xRange, yRange, cells };
+    const levels = this.levels(a, b, xRange, yRange, cells, values, probabilities);
+    return { values, levels, shapes: regionShapes(values, levels, cells), xRange, yRange, cells };
+  }
+  // From the grid that is drawn where it holds the mass, else from one that does: a window cuts a region, it does not change what 95 % is.
+  levels(a, b, xRange, yRange, cells, values, probabilities) {
+    const area = (x, y) => ((x[1] - x[0]) * (y[1] - y[0])) / cells ** 2;
+    if (massOf(values, area(xRange, yRange)) > 0.995) return highestDensityLevels(values, area(xRange, yRange), probabilities);
+    const wide = (k) => [this.law(k).quantile(0.0005), this.law(k).quantile(0.9995)], x = wide(a), y = wide(b);
+    return highestDensityLevels(densityGrid(this.mixture, this.position[a], this.position[b], x, y, cells, cells), area(x, y), probabilities);
   }
   // Components above a weight, with the 1-sigma ellipse of two parameters: centre, half axes as two vectors of data units.
   ellipses(a, b, threshold) {

@@ -119,6 +119,7 @@ const PANELS = {
       const what = [element("th", { scope: "row" }, row.link ? element("a", { href: row.link }, row.number) : row.number), element("td", {}, row.title)];
       if (!row.link) return element("tr", { class: "missing" }, what, element("td", { colspan: 3 }, row.problem));
       const line = row.headline ?? {};
+      if (row.problem) what[1].append(element("p", { class: "note" }, row.problem));
       return element("tr", {}, what, [line.what, line.ours, line.paper].map((text) => element("td", {}, prose(text ?? ""))));
     });
     return element("div", { class: "scroll" }, element("table", { class: "index" }, element("thead", {}, element("tr", {}, ["", "what", "main number", "ours", "paper"].map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, rows)));

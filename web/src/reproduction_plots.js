@@ -1,9 +1,8 @@
 // The few plots that only the redrawn paper needs: a pair in a small frame, a density given on a grid, several loss curves, the network as blocks.
-import { contours } from "d3-contour";
 import { line } from "d3-shape";
 import { drawAxes, extent, frame } from "./axes.js";
 import { drawPair } from "./corner_plot.js";
-import { highestDensityLevels } from "./density_grid.js";
+import { highestDensityLevels, regionShapes } from "./density_grid.js";
 import { drawEstimate, drawRegions, drawTruth } from "./density_marks.js";
 import { columnsOf } from "./evaluation_data.js";
 import { parameterParts } from "./labels.js";
@@ -28,8 +27,7 @@ export function drawDensity(pen, width, height, panel) {
   const cells = panel.values.shape[0], columns = columnsOf(panel.values, cells), values = new Float64Array(cells * cells);
   columns.forEach((column, c) => column.forEach((v, r) => (values[r * cells + c] = v)));
   const [x0, x1, y0, y1] = panel.range, labels = panel.parameters.map(parameterParts), f = frame(place(width, height), [x0, x1], [y0, y1]);
-  const levels = highestDensityLevels(values, ((x1 - x0) * (y1 - y0)) / cells ** 2, PROBABILITIES), logs = values.map((v) => Math.log(Math.max(v, 1e-30)));
-  const maker = contours().size([cells, cells]), shapes = levels.map((level) => (level > 0 ? maker.contour(logs, Math.log(level)).coordinates : []));
+  const levels = highestDensityLevels(values, ((x1 - x0) * (y1 - y0)) / cells ** 2, PROBABILITIES), shapes = regionShapes(values, levels, cells);
   drawAxes(pen, f, { xLabel: labels[0], yLabel: labels[1], xTicks: 4, yTicks: 4 });
   pen.clip(f.left, f.top, f.width, f.height, () => {
     drawRegions(pen, { shapes, cells }, f);

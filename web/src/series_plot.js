@@ -53,7 +53,7 @@ export function drawOverlay(pen, width, height, trajectory) {
   const series = channelsOf(trajectory), times = series[0].map((_, i) => (trajectory.t0 ?? 0) + i * (trajectory.sampling ?? 1));
   const f = frame({ left: 62, top: 24, width: width - 70, height: height - 72, labelGap: 48 }, [times[0], times.at(-1)], padded(extent(series.flat().filter((v) => v !== null))));
   drawAxes(pen, f, { xLabel: "time", xTicks: 8, yTicks: 4 });
-  const styles = [{ stroke: "data", width: 0.9 }, { stroke: "posterior", width: 1.6, opacity: 0.7 }];
+  const styles = [{ stroke: "data", width: 0.9 }, { stroke: "data", width: 2.4, opacity: 0.4 }];
   [...series.keys()].reverse().forEach((c) => drawSeries(pen, f, times, series[c], { ...styles[c % 2], round: true }));
   series.forEach((_, c) => {
     pen.line(f.left + 8 + 70 * c, 12, f.left + 30 + 70 * c, 12, styles[c % 2]);

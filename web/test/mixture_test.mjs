@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { densityGrid, highestDensityLevels } from "../src/density_grid.js";
 import { Mixture } from "../src/mixture.js";
+import { Posterior, PROBABILITIES, View } from "../src/posterior_view.js";
 import { NormalMixture, erfc, normalCdf, normalQuantile } from "../src/normal.js";
 
 const cases = JSON.parse(execFileSync(`${process.env.PENN_TEST_PROGRAMS}/mixture_values`, { maxBuffer: 1 << 28 }));
@@ -74,6 +75,19 @@ test("highest_density_levels_of_a_gaussian_are_the_known_ones", () => {
   const peak = 1 / (2 * Math.PI * Math.sqrt(4 - 1.44));
   const p = [0.5, 0.68, 0.95];
   highestDensityLevels(values, area, p).forEach((level, i) => near(1 - level / peak, p[i], 0.001, `level ${p[i]}`));
+});
+
+// {q >= peak * (1 - p)} has the probability p for every Gaussian of two dimensions, whatever part of it a window shows.
+test("a_window_cuts_regions_but_does_not_change_their_levels", () => {
+  const box = (name) => ({ name, low: 0, high: 1 }), r = 0.97 * 0.25 * 0.25, s = 0.25 * 0.25;
+  const posterior = new Posterior({ parameters: [box("a"), box("b"), box("c")], weights: [1], means: [[0.8, 0.8, 0.8]], covariances: [[[s, 0, r], [0, s, 0], [r, 0, s]]] });
+  const held = new View(posterior, new Map([[2, 1.4]]));  // a follows c out of the window
+  for (const [view, peak] of [[posterior.whole, 1 / (2 * Math.PI * s)], [held, 1 / (2 * Math.PI * s * Math.sqrt(1 - 0.97 ** 2))]])
+    for (const prior of [false, true]) {
+      const { levels, shapes } = view.panel(0, 1, prior, 128);
+      levels.forEach((level, i) => near(1 - level / peak, PROBABILITIES[i], 0.01, `level of ${PROBABILITIES[i]}`));
+      if (view !== held) for (const shape of shapes) assert.ok(shape.length > 0, "every region is drawn");
+    }
 });
 
 test("the_grid_is_the_pair_density", () => {

@@ -162,7 +162,7 @@ test("the_selector_shows_the_other_trajectory_with_its_warning", async () => {
   assert.equal(await page.locator(".warnings").count(), 0);
   await page.selectOption("nav select", "1");
   assert.match(await page.textContent(".warnings"), /200 samples/);
-  assert.match(await page.textContent(".facts-line"), /^200 samples · every 0\.1/);
+  assert.match(await page.textContent(".facts-line"), /^bead_2\.csv · 200 samples · every 0\.1/);
   quiet(page);
   await page.close();
 });
@@ -201,9 +201,13 @@ test("text_in_the_data_stays_text", async () => {
   data.results[0].parameters = data.results[0].parameters.map((p, k) => (k === 1 ? { ...p, name: evil, label: evil } : p));
   data.results[0].verdict = [evil];
   data.results[0].trajectory.channels = [evil];
+  data.title = evil;
+  data.results = [data.results[0], { ...data.results[0] }].map((result) => ({ ...result, name: evil }));  // two, so that their names are listed
   const page = await open(browser, "text", data);
   assert.equal(await page.locator("#penn img").count(), 0);
   assert.equal(await page.textContent(".verdict li"), evil);
+  assert.equal(await page.textContent("h1"), evil);
+  assert.ok((await page.textContent(".facts-line")).startsWith(evil));
   quiet(page);
   await page.close();
 });

@@ -11,7 +11,7 @@ constexpr int64_t kFewestRows = 32;  // of a part: every part reads all weights 
 
 }  // namespace
 
-Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta) {
+Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta, double balance) {
   const MixtureShape& shape = network.options().mixture;
   const std::vector<torch::Tensor> weights = network.parameters();
   const int64_t B = embedding.size(0);
@@ -25,11 +25,15 @@ Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch:
   const auto work = [&](int64_t begin, int64_t end) {
     for (int64_t k = begin; k < end; ++k) {
       const int64_t first = B * k / parts, last = B * (k + 1) / parts;
-      const MixtureLoss loss = mixture_loss(network.decode(embedding.slice(0, first, last)), theta.slice(0, first, last), shape);
+      const torch::Tensor y = network.decode(embedding.slice(0, first, last));
+      const MixtureLoss loss = mixture_loss(y, theta.slice(0, first, last), shape);
       Part& part = all[static_cast<size_t>(k)];
       const double count = static_cast<double>(loss.good);
       part.learned = {loss.loss.item<double>() * count, loss.good, loss.bad};
-      if (loss.good > 0) part.gradients = torch::autograd::grad({loss.loss * count}, weights);
+      if (loss.good == 0) continue;
+      torch::Tensor objective = loss.loss;
+      if (balance > 0) objective = objective - balance * torch::log_softmax(y.slice(1, 0, shape.components), 1).logsumexp(0).mean();  // the mean's count is a constant
+      part.gradients = torch::autograd::grad({objective * count}, weights);
     }
   };
   if (parts == 1) work(0, 1);  // not inside the pool, which an encoder's backward pass uses itself

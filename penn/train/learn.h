@@ -14,6 +14,9 @@ struct Learned {
 
 // Sets the gradient of every weight to that of the mean loss of the rows. embedding (B, E), theta (B, M). An embedding that is
 // differentiable (an encoder with weights) goes through in one piece: its encoder has threads of its own.
-Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta);
+// balance: the loss has the term -balance sum_j ln(mean weight of component j) / N, the mean taken over the rows of a thread (32 or more).
+// Without it components that are useless early lose their weight and with it their gradient, and never come back: of ten, three were left. A
+// component may still be anything for a single trajectory.
+Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta, double balance = 0);
 
 }  // namespace penn

@@ -73,5 +73,47 @@ TEST(learn_test, without_a_usable_row_there_is_nothing_to_learn) {
   EXPECT_EQ(learned.bad, 4);
 }
 
+// Along the gradient with the term, minus that without it, the mean weights of the components become more equal: the term's own derivative,
+// against a difference quotient. Weight is taken from nothing but the logits' layer by hand, so that some components hardly count.
+TEST(learn_test, balance_pulls_the_mean_weights_of_the_components_together) {
+  const System system = load_system("oup").system;
+  TrainOptions options = preset_options("fast", system);
+  options.lengths = {32, 32};
+  torch::manual_seed(3);
+  PennNetwork network(network_for(options, system, 0));
+  const int64_t N = options.components;
+  const torch::Tensor z = torch::randn({96, 32, 1}), theta = torch::rand({96, 5}) * 2 - 1;
+  network.calibrate(z);
+  set_network_threads(1);
+  torch::Tensor bias;  // of the last layer; its first N entries are the logits'
+  for (const auto& item : network.named_parameters())
+    if (item.key() == "decoder.last.bias") bias = item.value();
+  ASSERT_TRUE(bias.defined());
+  {
+    torch::NoGradGuard no_grad;
+    bias.slice(0, 0, 3).sub_(6);
+  }
+  const auto term = [&] {  // sum_j ln(mean weight) / N
+    torch::NoGradGuard no_grad;
+    return torch::softmax(network.forward(z).slice(1, 0, N), 1).mean(0).log().mean().item<double>();
+  };
+  learn(network, network.embedding(z), theta);
+  const torch::Tensor without = bias.grad().clone();
+  learn(network, network.embedding(z), theta, 0.5);
+  const torch::Tensor pull = (bias.grad() - without).slice(0, 0, N);
+  EXPECT_LT((bias.grad() - without).slice(0, N).abs().max().item<double>(), 1e-6);  // nothing but the weights is pulled
+  for (int64_t j = 0; j < N; ++j) {
+    torch::NoGradGuard no_grad;
+    constexpr double kStep = 1e-2;
+    bias[j].add_(kStep);
+    const double above = term();
+    bias[j].sub_(2 * kStep);
+    const double below = term();
+    bias[j].add_(kStep);
+    EXPECT_NEAR(pull[j].item<double>(), -0.5 * (above - below) / (2 * kStep), 1e-3) << j;
+    EXPECT_EQ(pull[j].item<double>() < -0.03, j < 3) << j;  // a step against the gradient raises those that hardly count
+  }
+}
+
 }  // namespace
 }  // namespace penn

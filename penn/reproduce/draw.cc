@@ -41,9 +41,11 @@ void say_trajectories(PageData& page, const Evaluation& evaluation, const std::s
   page.note(fmt::format("Ours: {} fresh trajectories of {} samples, parameters uniform in the box. Paper: {}.", evaluation.report.count, evaluation.length, of_paper));
 }
 
-void say_other_length(PageData& page, const Answer& answer) {
+void say_other_length(PageData& page, const Answer& answer, IntRange trained) {
   if (answer.observed.n != answer.wanted)
-    page.note(fmt::format("{}: {} samples instead of {}, the nearest length the model was trained for.", answer.test.name, answer.observed.n, answer.wanted));
+    page.note(fmt::format("{}: {} samples instead of {}, which is too far from what the model was trained for.", answer.test.name, answer.observed.n, answer.wanted));
+  else if (answer.observed.n > trained.high)
+    page.note(fmt::format("{}: {} samples, the model was trained on {} to {}.", answer.test.name, answer.observed.n, trained.low, trained.high));
 }
 
 std::vector<int> all_parameters(const System& system) {

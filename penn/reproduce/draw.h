@@ -39,7 +39,7 @@ PageData draw_covariance_table(const PaperItem& item, Session& session);  // 3
 // What several of them say: a table of errors, sentences about the trajectories, the list 0 .. M-1.
 void add_error_table(PageData& page, const System& system, const CalibrationReport& report, const std::vector<Spread>& paper);
 void say_trajectories(PageData& page, const Evaluation& evaluation, const std::string& of_paper);
-void say_other_length(PageData& page, const Answer& answer);
+void say_other_length(PageData& page, const Answer& answer, IntRange trained);
 std::vector<int> all_parameters(const System& system);
 // Densities of pairs of parameters for one trajectory: panels, and for a table their correlations followed by -ln q(truth).
 struct DrawnPairs {

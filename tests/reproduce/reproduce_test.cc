@@ -144,7 +144,8 @@ TEST(test_trajectories_test, every_observation_sees_the_same_trajectory) {
 TEST(test_trajectories_test, a_length_beyond_the_trained_range_becomes_the_longest_trained) {
   const System system = find_system("oup");
   const TestTrajectory& longest = test_trajectories("oup")[7];
-  EXPECT_EQ(simulate_test(system, 0, longest, {200, 3000}).n, 3000);
+  EXPECT_EQ(simulate_test(system, 0, longest, {200, 3000}).n, 6000);
+  EXPECT_EQ(simulate_test(system, 0, longest, {200, 5000}).n, 10000);
   EXPECT_EQ(simulate_test(system, 0, longest, {200, 20000}).n, 10000);
   EXPECT_EQ(simulate_test(system, 0, test_trajectories("oup")[6], {500, 3000}).n, 500);
 }

@@ -171,6 +171,7 @@ int train_command(const Options& o) {
   }
   fmt::print("{}: validation NLL {:.4f} after {} steps, {} trajectories, {:.1f} minutes ({:.0f} % of it simulating); peak memory {:.0f} MB\n", o.model, p.best_nll, p.step,
              p.step * run.options.batch, p.seconds / 60, 100 * result.simulating_share, memory);
+  warn_of_divergence(p.discarded_share);
   if (p.skipped + p.bad_rows > 0)
     fmt::print("{} steps and {} trajectories were skipped because their loss was not finite; {} times the weights were set back\n", p.skipped, p.bad_rows, p.rollbacks);
   return 0;

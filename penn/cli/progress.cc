@@ -47,4 +47,12 @@ void catch_interrupts() {
 
 bool is_interrupted() { return interrupts > 0; }
 
+void warn_of_divergence(double share) {
+  if (share <= 0.02) return;
+  fmt::print(stderr,
+             "warning: {:.0f} % of the trajectories diverged and were drawn anew: the parameters are no longer uniform in the box, and a posterior is given that the system does not diverge\n"
+             "hint: narrow the ranges to where the system is stable, or use a smaller step\n",
+             100 * share);
+}
+
 }  // namespace penn

@@ -24,4 +24,7 @@ class ProgressBar {
 void catch_interrupts();
 bool is_interrupted();
 
+// Says on standard error that many trajectories diverged, where it was more than one in fifty: what was drawn is then no longer uniform in the box.
+void warn_of_divergence(double share);
+
 }  // namespace penn

@@ -46,6 +46,22 @@ uint64_t fingerprint_of(const std::vector<float>& z) {
   return hash * 0x9e3779b97f4a7c15u;
 }
 
+bool is_other_sampling(const ModelContext& model, const ObservedTrajectory& observed) {
+  const Range trained = model.info.sampling;
+  return observed.sampling < trained.low * (1 - kSameSampling) || observed.sampling > trained.high * (1 + kSameSampling);
+}
+
+std::string channel_names(const std::vector<Channel>& channels) {
+  std::string text;
+  for (const Channel& channel : channels) text += (text.empty() ? "" : ",") + channel.name;
+  return text;
+}
+
+void withhold_verdict(Inference& answer) {
+  answer.trusted = false;
+  answer.verdict.sentences = {"No verdict: this answer is not to be trusted; the warnings say why."};
+}
+
 std::string range_text(double low, double high) {
   return low == high ? fmt::format("{:g}", low) : fmt::format("{:g} to {:g}", low, high);
 }
@@ -54,16 +70,16 @@ std::string range_text(double low, double high) {
 
 std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed) {
   std::vector<std::string> warnings;
+  const auto& channels = model.system.observations[static_cast<size_t>(model.observation)].channels;
   const IntRange lengths = model.info.lengths;
   if (observed.n < lengths.low || observed.n > lengths.high)
     warnings.push_back(
         fmt::format("{} samples; the model was trained on {}: the widths cannot be trusted", observed.n,
                     lengths.is_single() ? fmt::format("{}", lengths.low) : fmt::format("{} to {}", lengths.low, lengths.high)));
   const Range sampling = model.info.sampling;
-  if (observed.sampling < sampling.low * (1 - kSameSampling) || observed.sampling > sampling.high * (1 + kSameSampling))
-    warnings.push_back(fmt::format("sampled every {:.6g}; the model was trained for {}: rates and times will be wrong", observed.sampling,
-                                   range_text(sampling.low, sampling.high)));
-  const auto& channels = model.system.observations[static_cast<size_t>(model.observation)].channels;
+  if (is_other_sampling(model, observed))
+    warnings.push_back(fmt::format("sampled every {:.6g}; the model was trained for {}: rates and times will be wrong (the unit of time is that of the system file; for times in another unit leave their column out: --columns {} --sampling {:g})",
+                                   observed.sampling, range_text(sampling.low, sampling.high), channel_names(channels), sampling.low));
   const size_t d = channels.size(), n = static_cast<size_t>(observed.n);
   for (size_t c = 0; c < d; ++c) {
     size_t outside = 0, standing = 0;
@@ -99,6 +115,8 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
                    .box = parameter_box(model.system),
                    .n = observed.n,
                    .sampling = observed.sampling,
+                   .sampling_assumed = observed.sampling_assumed,
+                   .reading = observed.reading,
                    .posterior = estimate.posterior,
                    .familiarity = estimate.familiarity,
                    .mean = {},
@@ -116,6 +134,7 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
         "do not trust the posterior",
         estimate.familiarity));
   fill_numbers(answer);
+  if (!(estimate.familiarity >= kUnfamiliar) || is_other_sampling(model, observed) || answer.outside_mass > kLeakWarning) withhold_verdict(answer);
   return answer;
 }
 
@@ -130,6 +149,8 @@ Inference combine_inferences(std::span<const Inference> single) {
   answer.source = fmt::format("{} trajectories", single.size());
   answer.sources.clear();
   answer.combined = static_cast<int64_t>(single.size());
+  answer.reading.clear();
+  answer.sampling_assumed = std::any_of(single.begin(), single.end(), [](const Inference& one) { return one.sampling_assumed; });
   answer.n = 0;
   answer.warnings.clear();
   answer.sd.clear();
@@ -158,6 +179,8 @@ Inference combine_inferences(std::span<const Inference> single) {
     answer.warnings.push_back(
         fmt::format("the product of the posteriors is only approximated (effective share of draws {:.2f})", product.efficiency));
   fill_numbers(answer);
+  const auto doubtful = std::count_if(single.begin(), single.end(), [](const Inference& one) { return !one.trusted; });  // one in a hundred is so by chance
+  if (answer.outside_mass > kLeakWarning || answer.familiarity < kUnfamiliar || 2 * static_cast<size_t>(doubtful) > single.size()) withhold_verdict(answer);
   return answer;
 }
 

@@ -38,9 +38,12 @@ struct Inference {
   Box box;
   int64_t n = 0;  // samples; of all trajectories together where combined
   double sampling = 0;
+  bool sampling_assumed = false;
+  std::string reading = {};  // of a CSV file: "time from 't', x from 'velocity'"
   int64_t combined = 1;  // trajectories
   GaussianMixture posterior;
   double familiarity = 1, outside_mass = 0;
+  bool trusted = true;  // false: unlike the training data, another sampling, or mostly outside the box; there is no verdict then
   std::vector<double> mean, median, sd;
   std::vector<std::vector<double>> quantiles;  // (kQuantiles, M)
   DenseMatrix correlation;

@@ -69,7 +69,11 @@ json inference_to_json(const Inference& a) {
 std::string inference_table(const Inference& a) {
   size_t width = 9;
   for (const std::string& name : a.parameters) width = std::max(width, name.size());
-  std::string out = fmt::format("{}: {} samples every {:.6g}, familiarity {:.3f}, {:.0f} % outside the box\n\n", a.source, a.n, a.sampling, a.familiarity, 100 * a.outside_mass);
+  std::string out = fmt::format("{}: {} samples every {:.6g}{}, familiarity {:.3f}, {:.0f} % outside the box\n", a.source, a.n, a.sampling,
+                                a.sampling_assumed ? " (assumed: no time column, and no --sampling)" : "", a.familiarity, 100 * a.outside_mass);
+  if (!a.reading.empty()) out += a.reading + "\n";
+  for (const std::string& warning : a.warnings) out += fmt::format("warning: {}\n", warning);
+  out += "\n";
   out += fmt::format("{:<{}} {:>10} {:>10} {:>10} {:>10} {:>10}  {:>11}  {:>7}\n", "parameter", width, "mean", "median", "SD", "5 %",
                      "95 %", "contraction", "at edge");
   for (size_t k = 0; k < a.parameters.size(); ++k) {
@@ -104,8 +108,6 @@ std::string inference_table(const Inference& a) {
       out += fmt::format("{:<34} {:>10.4g} {:>10.4g} {:>10.4g} {:>10.4g}  {:>10.1f}\n", s.name, s.observed, s.low, s.median, s.high,
                          s.percentile);
   }
-  if (!a.warnings.empty()) out += "\n";
-  for (const std::string& warning : a.warnings) out += fmt::format("warning: {}\n", warning);
   return out;
 }
 

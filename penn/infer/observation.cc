@@ -117,6 +117,24 @@ void refuse_twice(const Rows& rows, size_t found) {
                       fmt::format("rename one, or choose by number: --columns {}", found + 1));
 }
 
+// Some channels are there by name and others are not: in order, a column would be read as the channel of another.
+void refuse_missing(const Rows& rows, const ObservationFormat& format) {
+  std::vector<std::string> missing;
+  for (const std::string& channel : format.channels)
+    if (std::find(rows.names.begin(), rows.names.end(), channel) == rows.names.end()) missing.push_back(channel);
+  throw DataError(fmt::format("{}: no column is named {}; there are {}, and the model observes {}", rows.in_file, fmt::join(missing, " or "), fmt::join(rows.names, ", "), channel_list(format)),
+                  fmt::format("rename the columns, or choose them in the order of the channels ({}): --columns A,B", channel_list(format)));
+}
+
+// "time from 't', x from 'velocity'": what the user should know was taken for what.
+std::string reading_of(const Rows& rows, const Layout& layout, const ObservationFormat& format) {
+  if (!rows.table || (layout.time < 0 && rows.columns == 1)) return "";
+  const auto column = [&](size_t c) { return c < rows.names.size() && !rows.names[c].empty() ? fmt::format("'{}'", rows.names[c]) : fmt::format("column {}", c + 1); };
+  std::string text = layout.time < 0 ? "" : fmt::format("time from {}", column(static_cast<size_t>(layout.time)));
+  for (size_t c = 0; c < layout.channels.size(); ++c) text += fmt::format("{}{} from {}", text.empty() ? "" : ", ", format.channels[c], column(layout.channels[c]));
+  return text;
+}
+
 Layout find_layout(const Rows& rows, const ObservationFormat& format, bool columns_were_chosen) {
   const size_t d = format.channels.size();
   Layout layout;
@@ -142,6 +160,7 @@ Layout find_layout(const Rows& rows, const ObservationFormat& format, bool colum
       if (layout.time < 0) layout.time = unnamed_time(rows, format, layout.channels);
       return layout;
     }
+    if (!layout.channels.empty()) refuse_missing(rows, format);
   }
   rest_in_order();
   if (layout.channels.size() == d) return layout;
@@ -174,16 +193,18 @@ ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& form
   trajectory.source = rows.in_file;
   trajectory.n = static_cast<int64_t>(rows.count);
   trajectory.has_time = layout.time >= 0;
+  trajectory.reading = reading_of(rows, layout, format);
   if (trajectory.has_time) {
     trajectory.sampling = check_time(rows, static_cast<size_t>(layout.time), trajectory.warnings);
     if (options.sampling > 0 && std::abs(trajectory.sampling / options.sampling - 1) > kSameSampling)
       throw DataError(
           fmt::format("{}: the time column says every {:.6g}, --sampling says {:.6g}", rows.in_file, trajectory.sampling, options.sampling),
-          "leave out --sampling, or choose columns without the time");
+          fmt::format("leave out --sampling; or, if the time has another unit than the system, choose columns without it: --columns {}", fmt::join(format.channels, ",")));
   } else if (options.sampling > 0) {
     trajectory.sampling = options.sampling;
   } else if (format.sampling.is_single()) {
     trajectory.sampling = format.sampling.low;
+    trajectory.sampling_assumed = true;
   } else {
     throw DataError(fmt::format("{}: no time column, and the model was trained for sampling intervals from {:g} to {:g}", rows.in_file,
                                 format.sampling.low, format.sampling.high),

@@ -33,7 +33,8 @@ struct ObservedTrajectory {
   std::vector<float> seen = {};          // (n, d): z as the network and the predictive check see it, with rounding spread (dither.h); empty: z
   std::vector<Rounding> roundings = {};  // (d), where it was looked for
   double sampling = 0;   // measured, given or assumed
-  bool has_time = false;
+  bool has_time = false, sampling_assumed = false;
+  std::string reading = {};  // which columns of a CSV file were taken for what; "" where there is nothing to say
   std::vector<std::string> warnings;
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <set>
 
 #include "penn/base/random.h"
 #include "penn/system/exact_check.h"
@@ -42,6 +43,7 @@ class SystemParser {
     read_paper();
     check_noise_use();
     check_shapes();
+    check_parameter_use();
     read_exact();
     return std::move(system_);
   }
@@ -294,7 +296,7 @@ class SystemParser {
     const double whole = std::round(ratio);
     if (s.sampling.is_single() && (whole < 1 || std::abs(ratio - whole) > 1e-6 * whole))
       reader_.fail(sampling->value_at, fmt::format("sampling {} is not a multiple of step {}", s.sampling.high, s.step),
-                   fmt::format("the nearest multiple is {}", s.step * std::max(1.0, whole)));
+                   fmt::format("the sampling is that of the data, the step is free: step = {:.10g} fits", s.sampling.high / std::max(1.0, std::ceil(ratio))));
     // With a range of sampling intervals the number of steps is common to all trajectories and the step varies, never above `step`.
     s.steps_per_sample = std::max<int64_t>(1, s.sampling.is_single() ? static_cast<int64_t>(whole) : static_cast<int64_t>(std::ceil(ratio - 1e-9)));
     if (const TomlEntry* entry = find("burn_in")) s.burn_in = reader_.count_or_range(*entry, 0);
@@ -340,6 +342,29 @@ class SystemParser {
 
   // H and alpha must be allowed everywhere in the box: tried at the corners of the parameters they depend on (of the first eight), at
   // the centre and at 256 points inside. The simulator checks every draw again.
+  // A parameter without effect is a mistake of the file (a name misspelt, a term forgotten): training would be wasted on it.
+  void check_parameter_use() {
+    std::vector<NodeId> roots;
+    for (const Noise& noise : system_.noises) roots.push_back(noise.shape);
+    for (const State& state : system_.states) {
+      roots.insert(roots.end(), {state.drift, state.initial.low, state.initial.high});
+      for (const Diffusion& diffusion : state.diffusion) roots.push_back(diffusion.coefficient);
+    }
+    for (const Observation& observation : system_.observations)
+      for (const Channel& channel : observation.channels) roots.push_back(channel.value);
+    std::erase(roots, -1);
+    const std::vector<char> needed = system_.graph.reachable(roots);
+    std::set<std::pair<SymbolKind, int>> used;
+    for (size_t i = 0; i < needed.size(); ++i)
+      if (const GraphNode& node = system_.graph.nodes()[i]; needed[i] && node.op == Op::kSymbol) used.insert({node.kind, node.index});
+    for (const auto& [name, kind] : {std::pair("parameters", SymbolKind::kParameter), std::pair("nuisance", SymbolKind::kNuisance)}) {
+      int index = 0;
+      for (const TomlEntry& entry : section(name))
+        if (!used.contains({kind, index++}))
+          reader_.fail(entry.key_at, fmt::format("'{}' has no effect: no equation, noise, initial value or observation depends on it", entry.key), "use it, or remove it");
+    }
+  }
+
   void check_shapes() {
     const size_t M = system_.parameters.size(), Q = system_.nuisance.size();
     const RandomKey key{1, 0, 0};

@@ -128,6 +128,19 @@ TEST(inference_test, mass_outside_the_box_is_measured_and_said) {
   EXPECT_HAS(a.warnings[0], "84 % of the posterior lies outside the box");
 }
 
+TEST(inference_test, where_the_answer_is_not_to_be_trusted_there_is_no_verdict) {
+  const Model model;
+  const auto narrow = GaussianMixture::from_covariances({1}, {{0.5, 5}}, {covariance_2d(0.01, 0.05, 0)});
+  const auto beyond = GaussianMixture::from_covariances({1}, {{1.5, 5}}, {covariance_2d(0.01, 0.05, 0)});
+  const auto verdict = [&](const ObservedTrajectory& t, const Estimate& estimate) { return make_inference(model.context(), t, estimate).verdict.text(); };
+  ObservedTrajectory slower = wiggle();
+  slower.sampling *= 10;
+  EXPECT_HAS(verdict(wiggle(), {narrow, 0.5}), "Identified");
+  EXPECT_HAS(verdict(wiggle(), {narrow, 0.001}), "No verdict");
+  EXPECT_HAS(verdict(slower, {narrow, 0.5}), "No verdict");
+  EXPECT_HAS(verdict(wiggle(), {beyond, 0.5}), "No verdict");
+}
+
 TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_mixture) {
   const Model model;
   const auto json = inference_to_json(make_inference(model.context(), wiggle(), {two_components(), 0.5}));

@@ -65,6 +65,20 @@ TEST(observation_test, other_names_are_taken_in_order) {
   EXPECT_EQ(read("time,volts\n0,7\n0.1,8\n").z, (std::vector<float>{7, 8}));
 }
 
+TEST(observation_test, of_several_channels_some_by_name_are_not_enough) {
+  EXPECT_HAS(refusal("t,x2,v\n0,1,2\n0.1,3,4\n", kTwo), "data.csv: no column is named x1; there are t, x2, v, and the model observes x1, x2");  // in order, x2 would be read as x1
+  EXPECT_EQ(read("t,x2,v\n0,1,2\n0.1,3,4\n", kTwo, {.columns = {"t", "v", "x2"}}).z, (std::vector<float>{2, 1, 4, 3}));
+}
+
+TEST(observation_test, what_was_taken_for_what_is_said) {
+  EXPECT_EQ(read("t,velocity\n0,1\n0.1,2\n").reading, "time from 't', x from 'velocity'");
+  EXPECT_EQ(read("0 7\n0.1 8\n0.2 6\n").reading, "time from column 1, x from column 2");
+  EXPECT_EQ(read("1\n2\n").reading, "");
+  EXPECT_TRUE(read("1\n2\n").sampling_assumed);
+  EXPECT_FALSE(read("1\n2\n", kOne, {.sampling = 0.1}).sampling_assumed);
+  EXPECT_FALSE(read("t,velocity\n0,1\n0.1,2\n").sampling_assumed);
+}
+
 TEST(observation_test, a_nameless_first_column_is_the_time_only_if_uniform_and_one_too_many) {
   EXPECT_EQ(read("0 7\n0.1 8\n0.2 6\n").z, (std::vector<float>{7, 8, 6}));
   EXPECT_HAS(refusal("0 7\n0.1 8\n0.3 6\n"),

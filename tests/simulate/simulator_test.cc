@@ -220,7 +220,7 @@ TEST(simulator_test, one_trajectory_of_a_wild_system_equals_that_of_a_batch) {
 // t is 0 at the first recorded sample, whatever the burn-in, and advances by the trajectory's own sampling interval.
 TEST(simulator_test, time_starts_at_the_first_recorded_sample) {
   for (const char* method : {"euler-maruyama", "rk4"}) {
-    const System system = parse_system(std::string("[parameters]\nk = [0, 1]\n[equations]\nx = \"0\"\n[initial]\nx = 0\n[observe]\nt1 = \"t\"\n"
+    const System system = parse_system(std::string("[parameters]\nk = [0, 1]\n[equations]\nx = \"0\"\n[initial]\nx = \"k\"\n[observe]\nt1 = \"t\"\n"
                                        "[simulation]\nstep = 0.1\nsampling = [0.2, 1]\nburn_in = [0, 20]\nlength = 6\nmethod = \"") + method + "\"\n", "clock.toml");
     for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kInterpreted}) {
       const Batch batch = run(Simulator(system, 0, {.kernel = kernel}), 0, 100);

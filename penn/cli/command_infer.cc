@@ -8,6 +8,7 @@
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
+#include "penn/cli/checks.h"
 #include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/infer/draws.h"
@@ -109,7 +110,7 @@ void add_command_infer(CLI::App& app, Run& run) {
       ->delimiter(',')
       ->allow_extra_args(false);
   command->add_option("--sampling", options->observation.sampling, "Time between samples where the file has no time column")
-      ->check(CLI::PositiveNumber);
+      ->check(kPositive);
   command->add_flag("--combine", options->combine, "All trajectories have the same parameters: one posterior from all");
   command->add_option("--json", options->json_file,
                       "Write JSON to a file, or to standard output with -: one object, or a list for several trajectories");

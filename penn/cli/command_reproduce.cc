@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "penn/cli/checks.h"
 #include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
 #include "penn/reproduce/reproduce.h"
@@ -67,7 +68,7 @@ void add_command_reproduce(CLI::App& app, Run& run) {
   command->add_flag("--list", options->list, "What there is, what each needs, and roughly how long it takes");
   command->add_option("-o,--output", options->folder, "Folder for the pages; models trained for them go to its folder models");
   command->add_option("-n,--count", o.count, "Trajectories of an evaluation")->check(CLI::Range(int64_t{100}, int64_t{10000000}))->capture_default_str();
-  command->add_option("--minutes", o.minutes, "Budget of one training; finished ones in the folder are kept, interrupted ones go on")->check(CLI::PositiveNumber)->capture_default_str();
+  command->add_option("--minutes", o.minutes, "Budget of one training; finished ones in the folder are kept, interrupted ones go on")->check(kPositive)->capture_default_str();
   command->add_option("--models", o.models, "Folder of the models (default: the shipped ones)")->check(CLI::ExistingDirectory);
   command->add_option("--seed", o.seed, "Seed of the evaluations")->capture_default_str();
   command->add_option("--threads", o.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "penn/base/error.h"
+#include "penn/cli/checks.h"
 #include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
 #include "penn/train/trainer.h"
@@ -186,9 +187,9 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("SYSTEM", o->system, "System file or name of a shipped system, with :OBSERVATION where there are several")->required();
   command->add_option("-o,--output", o->model, "Model file to write")->required();
   command->add_option("--preset", o->preset, "fast (default), or paper: the network and training of the paper");
-  command->add_option("--minutes", o->minutes, "Budget in minutes (default: 10)")->check(CLI::PositiveNumber);
-  command->add_option("--steps", o->steps, "Budget in steps")->check(CLI::PositiveNumber);
-  command->add_option("--epochs", o->epochs, "Budget in epochs of a fixed data set")->check(CLI::PositiveNumber);
+  command->add_option("--minutes", o->minutes, "Budget in minutes (default: 10)")->check(kPositive);
+  command->add_option("--steps", o->steps, "Budget in steps")->check(kPositive);
+  command->add_option("--epochs", o->epochs, "Budget in epochs of a fixed data set")->check(kPositive);
   command->add_option("--batch", o->batch, "Trajectories per step");
   command->add_option("--components", o->components, "Components of the mixture");
   command->add_option("--covariance", o->covariance, "full (default) or diagonal")->check(CLI::IsMember({"full", "diagonal"}));
@@ -196,7 +197,7 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   command->add_option("--validation", o->validation, "Trajectories of the validation set");
   command->add_option("--optimiser", o->optimiser, "soap (default: Adam in the gradients' own basis) or adam")->check(CLI::IsMember({"soap", "adam"}));
-  command->add_option("--learning-rate", o->learning_rate, "Peak learning rate")->check(CLI::PositiveNumber);
+  command->add_option("--learning-rate", o->learning_rate, "Peak learning rate")->check(kPositive);
   command->add_option("--seed", o->seed, "Seed of all random numbers");
   command->add_option("--threads", o->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
   command->add_option("--device", o->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));

@@ -165,9 +165,14 @@ std::string shipped_model(const std::string& name) {
 
 fs::path find_model(const std::string& what) {
   std::error_code ignored;
-  if (fs::is_regular_file(what, ignored)) return what;
+  const bool is_file = fs::is_regular_file(what, ignored), is_system_file = is_file && what.ends_with(".toml");
+  if (is_file && !is_system_file) return what;
   const std::string shipped = shipped_model(what);
   if (!shipped.empty()) return shipped;
+  const std::string file = what + ".safetensors", name = what.substr(0, what.find(':'));
+  if (fs::is_regular_file(file, ignored)) throw ModelError(fmt::format("there is no model file '{}'", what), fmt::format("did you mean '{}'?", file));
+  if (is_system_file || !shared_file("systems/" + name + ".toml").empty())
+    throw ModelError(fmt::format("'{}' is a system, and there is no trained model of it here", what), fmt::format("train one: penn train {} -o {}.safetensors", shell_word(what), fs::path(name).stem().string()));
   std::string list;
   for (const std::string& name : shared_names("models", ".safetensors")) list += (list.empty() ? "" : ", ") + name;
   throw ModelError(fmt::format("there is no model file '{}'", what),

@@ -50,7 +50,12 @@ ModelTable::ModelTable(const std::vector<std::string>& given, int threads, std::
       add(find_model(what), true);
     }
   }
-  for (const std::string& name : shared_names("models", kEnding)) candidates.emplace(name, Candidate{shared_file(fmt::format("models/{}{}", name, kEnding))});
+  for (const std::string& name : shared_names("models", kEnding)) {
+    const std::string shipped = shared_file(fmt::format("models/{}{}", name, kEnding));
+    const auto [at, is_new] = candidates.emplace(name, Candidate{shipped});
+    std::error_code ignored;
+    if (!is_new && !fs::equivalent(at->second.path, shipped, ignored)) warnings.push_back(fmt::format("'{}' is {}, not the shipped model of that name", name, at->second.path.string()));
+  }
   for (const auto& [name, candidate] : candidates) try {
       models_.push_back({name, Estimator(open_model(candidate.path), threads)});
     } catch (const Error& error) {

@@ -162,8 +162,9 @@ class Parser {
       std::string list;
       for (const auto& [known, op] : language_functions()) names.push_back(known), list += (list.empty() ? "" : ", ") + known;
       const std::string close = closest_name(name, names);
+      if (name == "ln") fail(begin, length, "unknown function 'ln'", "log is the natural logarithm, log10 the decimal one");
       fail(begin, length, fmt::format("unknown function '{}'", name),
-           (close.empty() ? "" : fmt::format("did you mean '{}'? ", close)) + "functions: " + list);
+           (close.empty() ? "" : fmt::format("did you mean '{}'? ", close)) + fmt::format("functions: {}; a product is written with a star: {}*(...)", list, name));
     }
     const Op op = function->second;
     const int a = sum();

@@ -174,7 +174,7 @@ class SystemParser {
       while (!kind.empty() && kind.back() == ' ') kind.pop_back();
       const size_t close = text.find_last_not_of(' ');
       const auto malformed = [&](const std::string& message) {
-        reader_.fail({at.line, at.column, static_cast<int>(std::max<size_t>(text.size(), 1))}, message, "noises: gaussian(), fractional(H), stable(alpha)");
+        reader_.fail({at.line, at.column, static_cast<int>(std::max<size_t>(text.size(), 1))}, message, "noises: gaussian(), fractional(H), stable(alpha); coloured noise is a state of its own: u = \"-u/tau + sqrt(2*D)/tau*B\"");
       };
       if (kind != "gaussian" && kind != "fractional" && kind != "stable") malformed(fmt::format("unknown noise '{}'", kind));
       if (open == std::string::npos || close == std::string::npos || text[close] != ')') malformed(fmt::format("'{}' needs parentheses", kind));
@@ -276,7 +276,7 @@ class SystemParser {
     if (const TomlEntry* entry = find("method")) {
       const std::string method = reader_.string(*entry, "\"euler-maruyama\" or \"rk4\"");
       if (method == "rk4") s.method = Method::kRungeKutta4;
-      else if (method != "euler-maruyama") reader_.fail(entry->value_at, fmt::format("unknown method '{}'", method), "methods: euler-maruyama, rk4");
+      else if (method != "euler-maruyama") reader_.fail(entry->value_at, fmt::format("unknown method '{}'", method), "methods: euler-maruyama, rk4; equations are in the sense of Ito");
     }
     const auto positive = [&](const TomlEntry& entry, double value) {
       if (!(value > 0)) reader_.fail(entry.value_at, fmt::format("'{}' must be positive, got {}", entry.key, value));

@@ -17,6 +17,9 @@ head -n 1000 values.txt >bare.csv
 # ---- the answer
 expect "table" 0 "^lg_tau  *[-0-9]" "$penn" infer "$model" $one
 expect "contraction is shown" 0 "contraction" "$penn" infer "$model" $one
+echo "[parameters]" >mine.toml
+expect "a system where a model is meant" 1 "train one: penn train mine.toml -o mine.safetensors" "$penn" infer mine.toml $one
+expect "a decimal comma in an option" 2 "the decimal mark is a point" "$penn" infer "$model" $one --sampling 0,1
 expect "a verdict in words" 0 "explanation" "$penn" infer "$model" $one
 expect "several files" 0 "trajectory_001.csv: 1000 samples" "$penn" infer "$model" $one $two
 expect "json" 0 '"familiarity"' "$penn" infer "$model" $one --json -

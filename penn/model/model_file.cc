@@ -165,7 +165,7 @@ std::string shipped_model(const std::string& name) {
 
 fs::path find_model(const std::string& what) {
   std::error_code ignored;
-  const bool is_file = fs::is_regular_file(what, ignored), is_system_file = is_file && what.ends_with(".toml");
+  const bool is_file = fs::is_regular_file(what, ignored), is_system_file = is_file && what.ends_with(".toml") && !has_tensors(what);
   if (is_file && !is_system_file) return what;
   const std::string shipped = shipped_model(what);
   if (!shipped.empty()) return shipped;

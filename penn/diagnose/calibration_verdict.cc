@@ -15,6 +15,7 @@ namespace {
 constexpr double kBiasTolerance = 0.07, kWidthTolerance = 0.07, kCoverageTolerance = 0.02, kRankTolerance = 0.04;
 constexpr double kFalseAlarm = 0.01;  // of a whole report on a correct posterior
 constexpr size_t kNinety = 2;         // place of 90 % in kCoverageLevels
+constexpr double kUnfamiliarShare = 0.05;  // of trajectories, worth a sentence; 0.01 is chance
 constexpr double kLeak = 0.1;         // mean mass outside the box worth a sentence
 
 enum class Size { kNone, kSlight, kFail };
@@ -106,7 +107,7 @@ void judge_calibration(CalibrationReport& report) {
   report.failed = !failures.empty();
   const double band = judge.coverage_band();
   report.verdict.push_back(fmt::format("Calibration {} ({} trajectories; 90 % coverage is checked to +-{:.1f} %).",
-                                       report.failed ? "FAILED" : "passed", report.count, 100 * std::max(band, kCoverageTolerance)));
+                                       report.failed ? "FAILED" : band > kCoverageTolerance ? "not refuted" : "passed", report.count, 100 * std::max(band, kCoverageTolerance)));
   report.verdict.insert(report.verdict.end(), failures.begin(), failures.end());
   if (!failures.empty())
     report.verdict.push_back("Do not trust the widths named here; train longer, or with more trajectories of this kind.");
@@ -120,6 +121,9 @@ void judge_calibration(CalibrationReport& report) {
     report.verdict.push_back(
         fmt::format("{} trajectories are too few for the stated tolerances; {} or more are enough.", report.count,
                     static_cast<int64_t>(std::ceil(static_cast<double>(report.count) * std::pow(band / kCoverageTolerance, 2)))));
+  if (report.unfamiliar_share > kUnfamiliarShare)
+    report.verdict.push_back(fmt::format("{:.0f} % of the trajectories do not look like the training data (1 % would be chance): another length, or other data than it was trained for?",
+                                         100 * report.unfamiliar_share));
   if (report.outside_mass > kLeak)
     report.verdict.push_back(fmt::format("{:.1f} % of the posterior mass lies outside the box on average; draws are cut to the box.",
                                          100 * report.outside_mass));

@@ -43,7 +43,8 @@ TEST(calibration_test, exact_posterior_passes_for_twenty_seeds) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const CalibrationReport report = run({}, 2000, seed);
     EXPECT_FALSE(report.failed) << report.verdict[1];
-    EXPECT_NE(report.verdict[0].find("passed"), std::string::npos);
+    EXPECT_NE(report.verdict[0].find("not refuted"), std::string::npos);  // 2,000 are a few too few for the tolerances
+    EXPECT_NE(run({}, 2500, seed).verdict[0].find("passed"), std::string::npos);
   }
 }
 

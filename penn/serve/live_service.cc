@@ -166,7 +166,7 @@ std::string LiveService::model_list() const {
     for (const Parameter& p : system.parameters) parameters.push_back({{"name", p.name}, {"label", p.label}, {"low", p.range.low}, {"high", p.range.high}});
     for (const Channel& c : system.observations[static_cast<size_t>(model.estimator.observation())].channels) channels.push_back(c.name);
     const IntRange lengths = simulated_lengths(info, limits_);
-    list.push_back({{"name", model.name}, {"title", system.title}, {"parameters", parameters}, {"channels", channels}, {"length", {lengths.low, lengths.high}},
+    list.push_back({{"name", model.name}, {"title", system.title}, {"parameters", parameters}, {"channels", channels}, {"length", {lengths.low, lengths.high}}, {"usual_length", std::clamp(system.simulation.length.high, lengths.low, lengths.high)},
                     {"sampling", {info.sampling.low, info.sampling.high}}});
   }
   return json{{"models", list}}.dump(-1, ' ', false, json::error_handler_t::replace);

@@ -39,6 +39,7 @@ TEST(live_service_test, models_are_listed_with_what_a_page_needs) {
   ASSERT_NE(tiny, list.end());
   EXPECT_EQ((*tiny)["parameters"], json::parse(R"([{"name": "a", "label": "a", "low": 0, "high": 1}])"));
   EXPECT_EQ((*tiny)["length"], json::parse("[12, 12]"));
+  EXPECT_EQ((*tiny)["usual_length"], 12);
   EXPECT_EQ((*tiny)["channels"], json::parse("[\"x\"]"));
 }
 

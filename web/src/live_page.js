@@ -1,5 +1,5 @@
 // The live page of `penn serve`: pick a model, give it a CSV or draw a fresh trajectory, see the posterior (the same code as the report).
-//   GET  api/models                       {models: [{name, title, parameters: [{name, label, low, high}], channels, length: [shortest, longest], sampling: [low, high]}]}
+//   GET  api/models                       {models: [{name, title, parameters: [{name, label, low, high}], channels, length: [shortest, longest], usual_length, sampling: [low, high]}]}
 //   POST api/infer?model=NAME             body: the CSV (or NPY) file                -> {kind: "posterior", results: [...]}
 //        &file=NAME&columns=A,B&sampling=DT    optional: a name for messages; the options of `penn infer`
 //   POST api/simulate?model=NAME          body: {theta: [M], length, seed}           -> the same, with `truth`
@@ -102,7 +102,7 @@ function modelPanel(model, run, complain) {
 
   const theta = model.parameters.map((p) => (p.low + p.high) / 2), [shortest, longest] = [model.length].flat().length > 1 ? model.length : [model.length, model.length];
   let seed = 1;
-  const length = element("input", { type: "number", min: shortest, max: longest, value: longest ?? 1000, "aria-label": "number of samples" });
+  const length = element("input", { type: "number", min: shortest, max: longest, value: model.usual_length ?? longest ?? 1000, "aria-label": "number of samples" });
   const simulate = () => {
     const body = JSON.stringify({ theta, length: Number(length.value), seed });
     run(() => ask(`api/simulate${query}`, { method: "POST", headers: { "Content-Type": "application/json" }, body }));

@@ -1,10 +1,11 @@
 // What the mixtures of the shipped models must show, system by system: couplings and their signs, several explanations, what cannot be told.
-// Fresh trajectories of the model's own system; 400 to 1000 of them, so that a mean correlation is known to 0.02.
+// Fresh trajectories of the model's own system, 400 or more, so that a mean correlation is known to 0.02. The paper's figures are in the comments.
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "penn/base/files.h"
 #include "penn/infer/estimator.h"
@@ -53,7 +54,8 @@ struct Shipped {
 
 TEST(shipped_models_test, every_model_fits_into_three_megabytes) {
   const std::vector<std::string> names = shared_names("models", ".safetensors");
-  EXPECT_FALSE(names.empty());
+  const std::set<std::string> have(names.begin(), names.end());
+  for (const char* name : {"soup", "dvdp"}) EXPECT_TRUE(have.contains(name)) << name;
   for (const std::string& name : names) EXPECT_LE(std::filesystem::file_size(find_model(name)), 3'000'000u) << name;
 }
 
@@ -67,6 +69,18 @@ TEST(shipped_models_test, soup_more_data_narrow_the_posterior) {
   const double at200 = soup.spread(soup.posteriors(400, 200), "D"), at1000 = soup.spread(soup.posteriors(400, 1000), "D"), at5000 = soup.spread(soup.posteriors(400, 5000), "D");
   EXPECT_LT(at1000, 0.8 * at200);
   EXPECT_LT(at5000, 0.8 * at1000);
+}
+
+TEST(shipped_models_test, dvdp_couplings_have_the_published_signs) {
+  Shipped dvdp("dvdp");
+  const auto list = dvdp.posteriors(600, 500);
+  EXPECT_GT(dvdp.coupling(list, "b1", "b2"), 0.5);
+  EXPECT_GT(dvdp.coupling(list, "D1", "tau1"), 0.5);
+  EXPECT_GT(dvdp.coupling(list, "D2", "tau2"), 0.3);
+  EXPECT_LT(dvdp.coupling(list, "eps", "b1"), 0);
+  EXPECT_GT(dvdp.coupling(list, "eps", "b1"), -0.5);
+  EXPECT_NEAR(dvdp.coupling(list, "D1", "D2"), 0, 0.15);
+  EXPECT_NEAR(dvdp.coupling(list, "tau1", "tau2"), 0, 0.15);
 }
 
 }  // namespace

@@ -220,7 +220,7 @@ TEST(draw_test, densities_are_the_posteriors_of_the_estimator) {
     EXPECT_EQ(posterior.at("truth"), Json(test.theta));
   }
   // The untrained models know one length only, and the page says where the paper shows another.
-  EXPECT_NE(page.at("notes").dump().find("(h): 1000 samples instead of 10000"), std::string::npos);
+  EXPECT_NE(page.at("notes").dump().find("(h): 2000 samples instead of 10000"), std::string::npos);
 }
 
 TEST(draw_test, ours_and_the_papers_rows_alternate_in_the_ablation) {

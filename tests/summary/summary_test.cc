@@ -222,7 +222,7 @@ TEST(summary_test, scaling_of_a_normal_sample_is_its_quantiles) {
   // and |N(0, 80)|: 1.645 sigma. 100,000 values: 3 %.
   const SystemChoice choice{
       parse_system("name = \"white\"\n[parameters]\na = [0, 1]\n[noise]\nB = \"gaussian()\"\n[equations]\nx = \"-x + "
-                   "B\"\n[initial]\nx = 0\n"
+                   "B\"\n[initial]\nx = \"a\"\n"
                    "[observe]\nx = \"3 + 2*x\"\n[simulation]\nstep = 1\nsampling = 1\nburn_in = 2\nlength = 1000\n",
                    "white.toml"),
       0};

@@ -9,7 +9,7 @@ penn=${PENN:-build/penn}
 # SYSTEM, minutes on one core, lengths, further options
 recipe() {
   case $1 in
-    soup)       echo "soup      60  200:5000" ;;
+    soup)       echo "soup      36  200:5000" ;;
     oup)        echo "oup       110 200:5000" ;;
     dvdp)       echo "dvdp      60  200:2000" ;;
     cfhn-x1x2)  echo "cfhn:x1x2 60  500:2000" ;;

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>  // memcpy, strerror
-#include <filesystem>
 #include <utility>
 
 #include "penn/base/error.h"
@@ -44,13 +43,10 @@ InputFile::~InputFile() {
 }
 
 void InputFile::fail(int error_number) const {
-  std::error_code ignored;
-  const std::string simulated = name_ + "/z.npy";  // a directory that `penn simulate` wrote
-  const std::string hint = error_number == ENOENT   ? "check the name and the current directory"
-                           : error_number == EISDIR ? "give the name of a file, not of a directory" +
-                                                          (std::filesystem::exists(simulated, ignored) ? ": its trajectories are in '" + simulated + "'" : "")
-                           : error_number == EACCES ? "check the permissions of the file and of its directory"
-                                                    : "";
+  const char* hint = error_number == ENOENT   ? "check the name and the current directory"
+                     : error_number == EISDIR ? "give the name of a file, not of a directory"
+                     : error_number == EACCES ? "check the permissions of the file and of its directory"
+                                              : "";
   throw DataError("cannot read '" + name_ + "': " + std::strerror(error_number), hint);
 }
 

@@ -277,6 +277,9 @@ std::vector<ObservedTrajectory> read_observations(InputFile file, const Observat
 
 std::vector<ObservedTrajectory> read_observations(const std::filesystem::path& path, const ObservationFormat& format,
                                                   const ObservationOptions& options) {
+  std::error_code ignored;
+  if (std::filesystem::exists(path / "z.npy", ignored))  // a directory of `penn simulate`
+    throw DataError(fmt::format("'{}' is a directory", path.string()), fmt::format("its trajectories are in '{}'", (path / "z.npy").string()));
   return read_observations(InputFile(path), format, options);
 }
 

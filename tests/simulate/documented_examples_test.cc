@@ -1,4 +1,4 @@
-// Every ```toml block of docs/system_language.md is a complete system: it is parsed, described, and a few trajectories of each
+// Every ```toml block of docs/system_language.md and of the README is a complete system: it is parsed, described, and a few trajectories of each
 // of its observations are simulated by compiled code and by the interpreter.
 #include <gtest/gtest.h>
 
@@ -24,8 +24,11 @@ std::vector<std::string> toml_blocks(const std::string& page) {
 }
 
 TEST(documented_examples_test, every_example_is_understood_and_simulated) {
-  const std::vector<std::string> blocks = toml_blocks(read_text_file(std::string(PENN_SOURCE_DIR) + "/docs/system_language.md"));
+  std::vector<std::string> blocks = toml_blocks(read_text_file(std::string(PENN_SOURCE_DIR) + "/docs/system_language.md"));
   EXPECT_GE(blocks.size(), 6u);
+  const std::vector<std::string> readme = toml_blocks(read_text_file(std::string(PENN_SOURCE_DIR) + "/README.md"));
+  EXPECT_EQ(readme.size(), 1u);
+  blocks.insert(blocks.end(), readme.begin(), readme.end());
   for (const std::string& text : blocks) {
     const System system = parse_system(text, "example.toml");
     EXPECT_FALSE(system.title.empty()) << text;

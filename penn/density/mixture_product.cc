@@ -17,19 +17,28 @@ namespace penn {
 
 ProductDensity::ProductDensity(std::vector<GaussianMixture> factors, Box box)
     : factors_(std::move(factors)), box_(std::move(box)) {
+  check_factors();
+  check_box(box_, factors_[0].dimension());
+  for (std::size_t k = 0; k < box_.lo.size(); ++k) log_volume_ += std::log(box_.hi[k] - box_.lo[k]);
+  if (!std::isfinite(log_volume_)) throw Error("combining posteriors needs a finite prior box");
+}
+
+ProductDensity::ProductDensity(std::vector<GaussianMixture> factors) : factors_(std::move(factors)) { check_factors(); }
+
+void ProductDensity::check_factors() const {
   if (factors_.empty()) throw Error("a product of no posteriors");
   const std::size_t m = factors_[0].dimension();
   for (const GaussianMixture& q : factors_)
     if (q.dimension() != m)
       throw Error(fmt::format("posteriors in {} and {} dimensions cannot be combined", m, q.dimension()));
-  check_box(box_, m);
-  for (std::size_t k = 0; k < m; ++k) log_volume_ += std::log(box_.hi[k] - box_.lo[k]);
-  if (!std::isfinite(log_volume_)) throw Error("combining posteriors needs a finite prior box");
 }
 
 double ProductDensity::log_density(std::span<const double> theta) const {
-  if (!box_.contains(theta)) return -std::numeric_limits<double>::infinity();
-  double sum = static_cast<double>(factors_.size() - 1) * log_volume_;
+  double log_prior = -log_volume_;
+  if (has_normal_prior())
+    for (const double u : theta) log_prior -= 0.5 * u * u + kHalfLogTwoPi;
+  else if (!box_.contains(theta)) return -std::numeric_limits<double>::infinity();
+  double sum = -static_cast<double>(factors_.size() - 1) * log_prior;
   for (const GaussianMixture& q : factors_) sum += q.log_density(theta);
   return sum;
 }
@@ -69,6 +78,40 @@ GaussianMixture multiply_mixtures(const GaussianMixture& a, const GaussianMixtur
   return GaussianMixture::from_factors(std::move(log_weights), std::move(means), std::move(factors));
 }
 
+GaussianMixture divide_by_standard_normal(const GaussianMixture& q, double* log_integral) {
+  constexpr double kLeast = 0.1;
+  const std::size_t m = q.dimension();
+  std::vector<double> log_weights, means, factors;
+  for (std::size_t j = 0; j < q.components(); ++j) {
+    // In the basis of the precision's eigenvectors: lambda -> lambda - 1, and the mean moves away from 0, as (lambda - 1) mu' = lambda mu says.
+    DenseMatrix precision(m, m), factor(m + 1, m);  // one row of zeros: QR wants rows >= columns also for m = 1
+    for (std::size_t r = 0; r < m; ++r)
+      for (std::size_t a = r; a < m; ++a)
+        for (std::size_t b = r; b < m; ++b) precision(a, b) += q.factor(j)[r * m + a] * q.factor(j)[r * m + b];
+    const auto [values, vectors] = symmetric_eigen(precision);
+    std::vector<double> mean(m, 0.0);
+    double log_weight = q.log_weight(j) + static_cast<double>(m) * kHalfLogTwoPi;
+    for (std::size_t e = 0; e < m; ++e) {
+      const double before = values[e], after = std::max(before - 1, kLeast);
+      double y = 0;
+      for (std::size_t k = 0; k < m; ++k) y += vectors(e, k) * q.component_mean(j)[k];
+      const double moved = before * y / after;
+      log_weight += 0.5 * std::log(before / after) + 0.5 * (after * moved * moved - before * y * y);
+      for (std::size_t k = 0; k < m; ++k) {
+        mean[k] += vectors(e, k) * moved;
+        factor(e, k) = std::sqrt(after) * vectors(e, k);
+      }
+    }
+    const DenseMatrix upper = qr_upper(std::move(factor));
+    for (std::size_t r = 0; r < m; ++r)
+      for (std::size_t c = 0; c < m; ++c) factors.push_back(c >= r ? upper(r, c) : 0.0);
+    means.insert(means.end(), mean.begin(), mean.end());
+    log_weights.push_back(log_weight);
+  }
+  *log_integral = log_sum_exp(log_weights);
+  return GaussianMixture::from_factors(std::move(log_weights), std::move(means), std::move(factors));
+}
+
 namespace {
 
 // (sum w)^2 / (n sum w^2) over draws from the mixture, w = product / mixture, 0 outside the box.
@@ -95,8 +138,12 @@ ProductResult multiply_posteriors(const ProductDensity& product, const ProductOp
   ProductResult result{factors[0], 0.0, 0.0, 0.0, 0, std::numeric_limits<double>::quiet_NaN()};
   for (std::size_t i = 1; i < factors.size(); ++i) {
     double log_integral = 0.0;
-    const GaussianMixture exact = multiply_mixtures(result.mixture, factors[i], &log_integral);
+    GaussianMixture exact = multiply_mixtures(result.mixture, factors[i], &log_integral);
     result.log_agreement += log_integral + product.log_volume();
+    if (product.has_normal_prior()) {
+      exact = divide_by_standard_normal(exact, &log_integral);
+      result.log_agreement += log_integral;
+    }
     ReducedMixture reduced = reduce_mixture(exact, options.max_components, options.drop_below);
     result.mixture = std::move(reduced.mixture);
     result.dropped_weight += reduced.dropped_weight;

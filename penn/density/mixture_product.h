@@ -1,6 +1,6 @@
 // Several trajectories of one system, one posterior: with the prior uniform in a box of volume V,
 //   p(theta | Z_1, ..., Z_k)  ~  prod_i q_i(theta) / prior^(k-1)  =  V^(k-1) prod_i q_i(theta)   inside the box,
-// so the prior counts once. A product of Gaussian mixtures is a Gaussian mixture, but with N^k components: it is built
+// so the prior counts once. In coordinates in which the prior is standard normal (box_coordinates.h) the same with phi for 1 / V. A product of Gaussian mixtures is a Gaussian mixture, but with N^k components: it is built
 // pair by pair and reduced after each step. Before any reduction the result is exact.
 #pragma once
 
@@ -14,18 +14,21 @@
 
 namespace penn {
 
-// The exact product, not normalised: ln [V^(k-1) prod_i q_i(theta)] inside the box, -inf outside. The box is finite.
+// The exact product, not normalised: ln [prod_i q_i / prior^(k-1)], -inf outside the box.
 class ProductDensity {
  public:
-  ProductDensity(std::vector<GaussianMixture> factors, Box box);
+  ProductDensity(std::vector<GaussianMixture> factors, Box box);       // prior uniform in the box, which is finite
+  explicit ProductDensity(std::vector<GaussianMixture> factors);       // prior standard normal
   double log_density(std::span<const double> theta) const;
   const std::vector<GaussianMixture>& factors() const { return factors_; }
-  const Box& box() const { return box_; }
-  double log_volume() const { return log_volume_; }
+  bool has_normal_prior() const { return box_.lo.empty(); }
+  double log_volume() const { return log_volume_; }  // of the box; 0 for a normal prior
 
  private:
+  void check_factors() const;
+
   std::vector<GaussianMixture> factors_;
-  Box box_;
+  Box box_;  // empty: normal prior
   double log_volume_ = 0.0;
 };
 
@@ -37,8 +40,8 @@ struct ProductOptions {
 };
 
 struct ProductResult {
-  GaussianMixture mixture;  // proportional to prod_i q_i, approximately; not cut to the box (see truncated_mixture.h)
-  // ln of the integral of V^(k-1) prod_i q_i over all theta: the log Bayes factor of "one theta made all trajectories"
+  GaussianMixture mixture;  // proportional to prod_i q_i / prior^(k-1), approximately; not cut to the box (see truncated_mixture.h)
+  // ln of the integral of prod_i q_i / prior^(k-1) over all theta: the log Bayes factor of "one theta made all trajectories"
   // against "each its own". Strongly negative: they do not belong together, and the product means little.
   double log_agreement = 0.0;
   double dropped_weight = 0.0;  // summed over the steps
@@ -56,5 +59,9 @@ ProductResult multiply_posteriors(const ProductDensity& product, const ProductOp
 
 // The exact product of two mixtures, N_a N_b components, and the logarithm of its integral.
 GaussianMixture multiply_mixtures(const GaussianMixture& a, const GaussianMixture& b, double* log_integral);
+
+// q / phi, phi standard normal, and the logarithm of its integral. Exact where every component is narrower than phi in every direction; in others a precision
+// of at least 0.1 is left, an approximation (the quotient need not even have a finite integral there).
+GaussianMixture divide_by_standard_normal(const GaussianMixture& q, double* log_integral);
 
 }  // namespace penn

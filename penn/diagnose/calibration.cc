@@ -16,15 +16,6 @@ namespace {
 constexpr size_t kRankDraws = 127;
 constexpr double kOutlier = 6;  // |z|
 
-double kurtosis_of(const NormalMixture1d& q, double mean, double sd) {
-  double fourth = 0;
-  for (size_t j = 0; j < q.components(); ++j) {
-    const double d = q.component_mean(j) - mean, s2 = q.component_sd(j) * q.component_sd(j);
-    fourth += q.weight(j) * (3 * s2 * s2 + 6 * s2 * d * d + d * d * d * d);
-  }
-  return fourth / (sd * sd * sd * sd);
-}
-
 void count_coverage(double rank_from_centre, std::array<int64_t, 4>& covered) {
   for (size_t i = 0; i < kCoverageLevels.size(); ++i) covered[i] += rank_from_centre <= kCoverageLevels[i];
 }
@@ -81,8 +72,7 @@ std::vector<int64_t> FineHistogram::coarse(int bins) const {
   return result;
 }
 
-TrajectoryScore score_posterior(const GaussianMixture& q, std::span<const double> truth, const Box& box, double familiarity,
-                                uint64_t seed) {
+TrajectoryScore score_posterior(const Posterior& q, std::span<const double> truth, double familiarity, uint64_t seed) {
   const size_t M = q.dimension();
   TrajectoryScore score;
   score.truth.assign(truth.begin(), truth.end());
@@ -92,10 +82,10 @@ TrajectoryScore score_posterior(const GaussianMixture& q, std::span<const double
   const DenseMatrix covariance = q.covariance();
   score.mean = q.mean();
   for (size_t k = 0; k < M; ++k) {
-    const NormalMixture1d marginal = q.marginal_1d(k);
+    const MarginalLaw marginal = q.marginal(k);
     score.sd.push_back(std::sqrt(covariance(k, k)));
     score.pit.push_back(marginal.cdf(truth[k]));
-    score.kurtosis.push_back(kurtosis_of(marginal, score.mean[k], score.sd[k]));
+    score.kurtosis.push_back(marginal.kurtosis());
   }
   for (size_t k = 0; k < M; ++k)
     for (size_t l = k + 1; l < M; ++l) score.correlation.push_back(covariance(k, l) / (score.sd[k] * score.sd[l]));
@@ -105,7 +95,7 @@ TrajectoryScore score_posterior(const GaussianMixture& q, std::span<const double
   for (size_t i = 0; i < kRankDraws; ++i) {
     const std::span<const double> draw(&theta[i * M], M);
     denser += q.log_density(draw) > log_density;
-    outside += !box.contains(draw);
+    outside += !q.box().contains(draw);
   }
   score.joint_rank = (static_cast<double>(denser) + draws.uniform()) / static_cast<double>(kRankDraws + 1);
   score.outside = static_cast<double>(outside) / static_cast<double>(kRankDraws);
@@ -118,8 +108,8 @@ Calibration::Calibration(std::vector<std::string> names, Box box, bool keep) : n
   correlations_.resize(names_.size() * (names_.size() - 1) / 2);
 }
 
-void Calibration::add(const GaussianMixture& q, std::span<const double> truth, double familiarity) {
-  add(score_posterior(q, truth, box_, familiarity, static_cast<uint64_t>(count())));
+void Calibration::add(const Posterior& q, std::span<const double> truth, double familiarity) {
+  add(score_posterior(q, truth, familiarity, static_cast<uint64_t>(count())));
 }
 
 void Calibration::add(const TrajectoryScore& score) {

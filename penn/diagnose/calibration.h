@@ -12,8 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "penn/density/box_component.h"
-#include "penn/density/gaussian_mixture.h"
+#include "penn/density/posterior.h"
 
 namespace penn {
 
@@ -30,7 +29,7 @@ struct TrajectoryScore {
   double outside = 0;                        // share of 127 draws outside the box: unbiased, coarse for one trajectory
   double familiarity = 1;
 };
-TrajectoryScore score_posterior(const GaussianMixture& q, std::span<const double> truth, const Box& box, double familiarity, uint64_t seed);
+TrajectoryScore score_posterior(const Posterior& q, std::span<const double> truth, double familiarity, uint64_t seed);
 
 // Mean and SD in one pass (Welford).
 class RunningMoments {
@@ -115,7 +114,7 @@ class Calibration {
 
   void add(const TrajectoryScore& score);
   // The same from a posterior; trajectories are numbered in the order they are added.
-  void add(const GaussianMixture& q, std::span<const double> truth, double familiarity = 1);
+  void add(const Posterior& q, std::span<const double> truth, double familiarity = 1);
   int64_t count() const { return nll_.count(); }
   const Box& box() const { return box_; }
 

@@ -31,7 +31,8 @@ double rounded(double x) {
 }
 
 // Covariance in units in which the prior is white: theta / (width / sqrt(12)).
-DenseMatrix prior_scaled_covariance(const GaussianMixture& q, const Box& box) {
+DenseMatrix prior_scaled_covariance(const Posterior& q) {
+  const Box& box = q.box();
   DenseMatrix c = q.covariance();
   for (size_t k = 0; k < c.rows; ++k)
     for (size_t l = 0; l < c.rows; ++l) c(k, l) *= 12 / ((box.hi[k] - box.lo[k]) * (box.hi[l] - box.lo[l]));
@@ -40,8 +41,8 @@ DenseMatrix prior_scaled_covariance(const GaussianMixture& q, const Box& box) {
 
 class CombinationFinder {
  public:
-  CombinationFinder(const GaussianMixture& q, const Box& box, const std::vector<std::string>& names)
-      : q_(q), box_(box), names_(names), c_(prior_scaled_covariance(q, box)) {}
+  CombinationFinder(const Posterior& q, const std::vector<std::string>& names)
+      : q_(q), box_(q.box()), names_(names), mean_(q.mean()), c_(prior_scaled_covariance(q)) {}
 
   // Eigenvectors of a block of the covariance; the small eigenvalues are what is known. First of the parameters that are not identified
   // themselves, then of all: an unknown parameter may be tied to an identified one.
@@ -109,22 +110,24 @@ class CombinationFinder {
   }
 
   void describe(KnownCombination& c) const {
-    std::vector<double> direction(q_.dimension(), 0.0);
+    double variance = 0;
     for (size_t i = 0; i < c.parameters.size(); ++i) {
       const double a = c.coefficients[i];
-      direction[c.parameters[i]] = a;
+      c.mean += a * mean_[c.parameters[i]];
+      for (size_t j = 0; j < c.parameters.size(); ++j) variance += a * c.coefficients[j] * own_covariance(c.parameters[i], c.parameters[j]);
       const std::string number = std::abs(a) == 1 ? "" : fmt::format("{:g} ", std::abs(a));
       c.text += fmt::format("{}{}{}", i == 0 ? "" : a < 0 ? " - " : " + ", number, names_[c.parameters[i]]);
     }
-    const NormalMixture1d law = q_.projection(direction);
-    c.mean = law.mean();
-    c.sd = law.sd();
+    c.sd = std::sqrt(variance);
   }
 
-  const GaussianMixture& q_;
+  double own_covariance(size_t k, size_t l) const { return c_(k, l) * (box_.hi[k] - box_.lo[k]) * (box_.hi[l] - box_.lo[l]) / 12; }
+
+  const Posterior& q_;
   const Box& box_;
   const std::vector<std::string>& names_;
-  DenseMatrix c_;
+  std::vector<double> mean_;
+  DenseMatrix c_;  // prior-scaled
 };
 
 std::string combination_sentence(const KnownCombination& c) {
@@ -164,10 +167,10 @@ std::string PosteriorVerdict::text() const {
   return fmt::format("{}\n", fmt::join(sentences, "\n"));
 }
 
-PosteriorVerdict posterior_verdict(const GaussianMixture& q, const Box& box, const std::vector<std::string>& names) {
-  check_box(box, q.dimension());
+PosteriorVerdict posterior_verdict(const Posterior& q, const std::vector<std::string>& names) {
+  const Box& box = q.box();
   PosteriorVerdict verdict;
-  const DenseMatrix scaled = prior_scaled_covariance(q, box);
+  const DenseMatrix scaled = prior_scaled_covariance(q);
   std::vector<std::string> identified, narrowed, open;
   std::vector<size_t> unknown;
   for (size_t k = 0; k < q.dimension(); ++k) {
@@ -175,13 +178,13 @@ PosteriorVerdict posterior_verdict(const GaussianMixture& q, const Box& box, con
     const Knowledge knowledge = contraction >= kIdentifiedAbove ? Knowledge::kIdentified
                                 : contraction >= kNarrowedAbove ? Knowledge::kNarrowed
                                                                 : Knowledge::kOpen;
-    const NormalMixture1d marginal = q.marginal_1d(k);
+    const MarginalLaw marginal = q.marginal(k);
     verdict.parameters.push_back({names[k], contraction, knowledge, marginal.cdf(box.lo[k] + strip), marginal.survival(box.hi[k] - strip)});
     (knowledge == Knowledge::kIdentified ? identified : knowledge == Knowledge::kNarrowed ? narrowed : open).push_back(names[k]);
     if (knowledge != Knowledge::kIdentified) unknown.push_back(k);
   }
-  verdict.combinations = CombinationFinder(q, box, names).find(unknown);
-  for (const Mode& mode : find_modes(q, {.merge_dip = kModeDip}))
+  verdict.combinations = CombinationFinder(q, names).find(unknown);
+  for (const Mode& mode : q.modes({.merge_dip = kModeDip}))
     if (mode.weight >= kModeWeight || verdict.modes.empty()) verdict.modes.push_back(mode);
 
   auto& say = verdict.sentences;

@@ -5,9 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "penn/density/box_component.h"
-#include "penn/density/gaussian_mixture.h"
-#include "penn/density/mixture_modes.h"
+#include "penn/density/posterior.h"
 
 namespace penn {
 
@@ -40,6 +38,6 @@ struct PosteriorVerdict {
   std::string text() const;  // one sentence per line
 };
 
-PosteriorVerdict posterior_verdict(const GaussianMixture& q, const Box& box, const std::vector<std::string>& names);
+PosteriorVerdict posterior_verdict(const Posterior& q, const std::vector<std::string>& names);
 
 }  // namespace penn

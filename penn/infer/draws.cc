@@ -6,7 +6,6 @@
 
 #include "penn/base/csv.h"
 #include "penn/base/files.h"
-#include "penn/density/truncated_mixture.h"
 
 namespace penn {
 namespace {
@@ -14,7 +13,7 @@ constexpr size_t kPiece = 4096;  // draws in memory at a time
 }
 
 void write_draws(const std::filesystem::path& path, const Inference& inference, int64_t samples, uint64_t seed) {
-  const TruncatedMixture posterior(inference.posterior, inference.box);
+  const PosteriorInBox posterior(inference.posterior);
   std::vector<std::string> head = {fmt::format("penn {} infer", version()),
                                    fmt::format("model = {}", inference.model),
                                    fmt::format("observation = {}", inference.source),

@@ -6,6 +6,7 @@
 
 #include "penn/base/error.h"
 #include "penn/base/parallel.h"
+#include "penn/infer/parameter_box.h"
 #include "penn/infer/plain_network.h"
 
 namespace penn {
@@ -27,13 +28,10 @@ Estimator::Estimator(Estimator&&) noexcept = default;
 std::vector<Estimate> Estimator::estimate(const float* z, int64_t B, int64_t n, const float* sampling) const {
   const int64_t d = model_.info.network.inputs, E = network_->embedding_size(), K = network_->output_size();
   const MixtureShape shape = model_.info.network.mixture;
-  std::vector<double> low, high;
-  for (const Parameter& p : system().parameters) {
-    low.push_back(p.range.low);
-    high.push_back(p.range.high);
-  }
-  // The network's parameters lie in [-1, 1], the algebra's box is [0, 1]: (s + 1) / 2, written as a box of its own.
-  const std::vector<double> minus_one(low.size(), -1), plus_one(low.size(), 1);
+  const Box box = parameter_box(system());
+  const bool in_box = model_.info.network.coordinates == "box";
+  // Linear coordinates of the network lie in [-1, 1], the algebra's in [0, 1]: (s + 1) / 2, written as a box of its own.
+  const std::vector<double> minus_one(box.lo.size(), -1), plus_one(box.lo.size(), 1);
   std::vector<std::optional<Estimate>> results(static_cast<size_t>(B));
   std::vector<float> embedding(static_cast<size_t>(std::min(B, kPiece) * E)), y(static_cast<size_t>(std::min(B, kPiece) * K));
   for (int64_t first = 0; first < B; first += kPiece) {
@@ -44,7 +42,8 @@ std::vector<Estimate> Estimator::estimate(const float* z, int64_t B, int64_t n, 
       const std::vector<double> free(y.data() + b * K, y.data() + (b + 1) * K);
       const auto kind = shape.full ? CovarianceKind::kFull : CovarianceKind::kDiagonal;
       GaussianMixture mixture = GaussianMixture::from_free_vector(free, static_cast<size_t>(shape.components), static_cast<size_t>(shape.parameters), kind);
-      results[static_cast<size_t>(first + b)] = Estimate{mixture.unscaled(minus_one, plus_one).rescaled(low, high),
+      if (!in_box) mixture = mixture.unscaled(minus_one, plus_one).rescaled(box.lo, box.hi);
+      results[static_cast<size_t>(first + b)] = Estimate{Posterior(std::move(mixture), in_box ? Coordinates::kBox : Coordinates::kLinear, box),
                                                          model_.info.familiarity.share_beyond(embedding.data() + b * E)};
     });
   }

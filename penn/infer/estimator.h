@@ -8,14 +8,14 @@
 #include <optional>
 #include <vector>
 
-#include "penn/density/gaussian_mixture.h"
+#include "penn/density/posterior.h"
 #include "penn/model/model_file.h"
 
 namespace penn {
 
 struct Estimate {
-  GaussianMixture posterior;  // in the parameters' own units
-  double familiarity = 1;     // see Familiarity in penn/model/familiarity.h: small where the network has not seen the like
+  Posterior posterior;     // in the parameters' own units
+  double familiarity = 1;  // see Familiarity in penn/model/familiarity.h: small where the network has not seen the like
 };
 
 class PlainNetwork;

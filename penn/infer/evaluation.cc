@@ -130,7 +130,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
       const size_t i = static_cast<size_t>(task);
       const std::vector<double> truth(batch.theta.begin() + static_cast<std::ptrdiff_t>(i * M),
                                       batch.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * M));
-      scores[i] = score_posterior(estimates[i].posterior, truth, box, estimates[i].familiarity, static_cast<uint64_t>(first) + i);
+      scores[i] = score_posterior(estimates[i].posterior, truth, estimates[i].familiarity, static_cast<uint64_t>(first) + i);
       if (options.exact)
         exact[i] = -OuPosterior(*options.exact, &batch.z[i * static_cast<size_t>(batch.length)], batch.length).log_density(truth.data());
     });

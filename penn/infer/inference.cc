@@ -8,7 +8,6 @@
 #include <map>
 
 #include "penn/base/error.h"
-#include "penn/density/mixture_box.h"
 #include "penn/density/mixture_product.h"
 #include "penn/infer/parameter_box.h"
 
@@ -22,21 +21,21 @@ constexpr double kDisagreement = -5;  // log agreement of combined trajectories
 constexpr double kFewEffective = 0.5;
 
 void fill_numbers(Inference& answer) {
-  const GaussianMixture& q = answer.posterior;
+  const Posterior& q = answer.posterior;
   answer.mean = q.mean();
   answer.correlation = q.correlation();
   answer.quantiles.assign(kQuantiles.size(), {});
   for (size_t k = 0; k < q.dimension(); ++k) {
-    const NormalMixture1d marginal = q.marginal_1d(k);
+    const MarginalLaw marginal = q.marginal(k);
     answer.sd.push_back(marginal.sd());
     answer.median.push_back(marginal.median());
     for (size_t i = 0; i < kQuantiles.size(); ++i) answer.quantiles[i].push_back(marginal.quantile(kQuantiles[i]));
   }
-  answer.outside_mass = std::clamp(1 - box_mass(q, answer.box, {.relative_error = 2e-3, .max_points = 2048}).mass(), 0.0, 1.0);
+  answer.outside_mass = q.outside_mass();
   if (answer.outside_mass > kLeakWarning)
     answer.warnings.push_back(
         fmt::format("{:.0f} % of the posterior lies outside the box of trained parameters, where the true ones may be", 100 * answer.outside_mass));
-  answer.verdict = posterior_verdict(q, answer.box, answer.parameters);
+  answer.verdict = posterior_verdict(q, answer.parameters);
 }
 
 // FNV-1a over the values' bits (-0 counts as 0), and a multiplication that spreads the last ones.
@@ -157,7 +156,7 @@ Inference combine_inferences(std::span<const Inference> single) {
   answer.median.clear();
   answer.predictive.reset();
   for (const Inference& one : single) {
-    posteriors.push_back(one.posterior);
+    posteriors.push_back(one.posterior.mixture());
     answer.sources.push_back(one.source);
     const auto [earlier, is_new] = seen.emplace(std::pair(one.fingerprint, one.n), one.source);
     if (!is_new && ++repeated == 1) example = fmt::format("{} is the same trajectory as {}", one.source, earlier->second);
@@ -166,8 +165,9 @@ Inference combine_inferences(std::span<const Inference> single) {
     for (const std::string& warning : one.warnings) answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
   }
   answer.familiarity = std::min(1.0, answer.familiarity * static_cast<double>(single.size()));  // the smallest of many is small by chance
-  const ProductResult product = multiply_posteriors(ProductDensity(std::move(posteriors), answer.box));
-  answer.posterior = product.mixture;
+  const bool in_box = answer.posterior.in_box();
+  const ProductResult product = multiply_posteriors(in_box ? ProductDensity(std::move(posteriors)) : ProductDensity(std::move(posteriors), answer.box));
+  answer.posterior = Posterior(product.mixture, answer.posterior.coordinates(), answer.box);
   if (repeated > 0)
     answer.warnings.push_back(fmt::format("{}{}: its evidence is counted more than once, and the posterior is too narrow", example,
                                           repeated == 1 ? "" : fmt::format(", and {} more are repeated so", repeated - 1)));

@@ -1,7 +1,7 @@
 // The answer to "what do these data say?": posterior, its numbers, reasons to doubt it, and a verdict in words.
 //   const Estimator estimator(open_model(find_model("oup")));
 //   const std::vector<Inference> answers = infer(estimator, "oup", read_observations("bead.csv", observation_format(estimator)));
-// Mean, SD, quantiles and contraction are those of the mixture as it is; draws (draws.h) are cut to the box.
+// In linear coordinates (posterior.h) mean, SD, quantiles and contraction are those of the mixture as it is; draws (draws.h) are cut to the box.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,7 +17,7 @@
 
 namespace penn {
 
-// Mass outside the box that is worth a warning. A Gaussian centred on an edge has half of its mass beyond it, so less is what a right posterior near an edge
+// Mass outside the box that is worth a warning (linear coordinates). A Gaussian centred on an edge has half of its mass beyond it, so less is what a right posterior near an edge
 // looks like: of 1,000 trajectories of oup itself, half have more than 13 % outside, one in a hundred more than 47 %.
 inline constexpr double kLeakWarning = 0.55;
 inline constexpr std::array<double, 7> kQuantiles = {0.025, 0.05, 0.25, 0.5, 0.75, 0.95, 0.975};
@@ -41,7 +41,7 @@ struct Inference {
   bool sampling_assumed = false;
   std::string reading = {};  // of a CSV file: "time from 't', x from 'velocity'"
   int64_t combined = 1;  // trajectories
-  GaussianMixture posterior;
+  Posterior posterior;
   double familiarity = 1, outside_mass = 0;
   bool trusted = true;  // false: unlike the training data, another sampling, or mostly outside the box; there is no verdict then
   std::vector<double> mean, median, sd;

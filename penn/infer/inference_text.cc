@@ -38,9 +38,11 @@ json predictive_to_json(const PredictiveCheck& check) {
 }  // namespace
 
 json inference_to_json(const Inference& a) {
-  const nlohmann::json mixture = mixture_to_json(a.posterior, a.parameters);
+  const nlohmann::json mixture = mixture_to_json(a.posterior.mixture(), a.parameters);
   json result;
   for (const char* key : {"parameters", "weights", "means", "covariances"}) result[key] = mixture.at(key);
+  result["coordinates"] = coordinates_name(a.posterior.coordinates());
+  result["box"] = {{"low", a.box.lo}, {"high", a.box.hi}};
   result["mean"] = a.mean;
   result["median"] = a.median;
   result["sd"] = a.sd;
@@ -69,8 +71,9 @@ json inference_to_json(const Inference& a) {
 std::string inference_table(const Inference& a) {
   size_t width = 9;
   for (const std::string& name : a.parameters) width = std::max(width, name.size());
-  std::string out = fmt::format("{}: {} samples every {:.6g}{}, familiarity {:.3f}, {:.0f} % outside the box\n", a.source, a.n, a.sampling,
-                                a.sampling_assumed ? " (assumed: no time column, and no --sampling)" : "", a.familiarity, 100 * a.outside_mass);
+  std::string out = fmt::format("{}: {} samples every {:.6g}{}, familiarity {:.3f}{}\n", a.source, a.n, a.sampling,
+                                a.sampling_assumed ? " (assumed: no time column, and no --sampling)" : "", a.familiarity,
+                                a.posterior.in_box() ? "" : fmt::format(", {:.0f} % outside the box", 100 * a.outside_mass));
   if (!a.reading.empty()) out += a.reading + "\n";
   for (const std::string& warning : a.warnings) out += fmt::format("warning: {}\n", warning);
   out += "\n";

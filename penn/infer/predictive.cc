@@ -8,8 +8,6 @@
 
 #include "penn/base/error.h"
 #include "penn/base/parallel.h"
-#include "penn/density/truncated_mixture.h"
-#include "penn/infer/parameter_box.h"
 #include "penn/simulate/simulator.h"
 
 namespace penn {
@@ -81,7 +79,7 @@ PathNumbers path_numbers(const float* z, int64_t n, int64_t stride) {
   return numbers;
 }
 
-PredictiveCheck check_predictive(const System& given, int observation, const GaussianMixture& posterior, std::span<const float> z,
+PredictiveCheck check_predictive(const System& given, int observation, const Posterior& posterior, std::span<const float> z,
                                  double sampling, const PredictiveOptions& options) {
   const auto& channels = given.observations[static_cast<size_t>(observation)].channels;
   const int64_t d = static_cast<int64_t>(channels.size()), n = std::min(static_cast<int64_t>(z.size()) / d, kLongest);
@@ -89,7 +87,7 @@ PredictiveCheck check_predictive(const System& given, int observation, const Gau
   system.simulation.sampling = {sampling, sampling};
   DrawStream draws(options.seed);
   const size_t M = system.parameters.size(), N = static_cast<size_t>(options.draws);
-  const std::vector<double> theta = TruncatedMixture(posterior, parameter_box(system)).sample(N, draws).theta;
+  const std::vector<double> theta = PosteriorInBox(posterior).sample(N, draws).theta;
 
   PredictiveCheck check;
   check.length = n;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "penn/density/gaussian_mixture.h"
+#include "penn/density/posterior.h"
 #include "penn/system/system.h"
 
 namespace penn {
@@ -51,7 +51,7 @@ struct PredictiveOptions {
 };
 
 // z (n, d). Nuisance parameters, initial states and burn-in are drawn anew for every trajectory.
-PredictiveCheck check_predictive(const System& system, int observation, const GaussianMixture& posterior, std::span<const float> z,
+PredictiveCheck check_predictive(const System& system, int observation, const Posterior& posterior, std::span<const float> z,
                                  double sampling, const PredictiveOptions& options = {});
 
 }  // namespace penn

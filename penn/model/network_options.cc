@@ -34,6 +34,7 @@ void NetworkOptions::check() const {
           "an encoder is named twice");
   require(encoder_settings.is_object(), "encoder_settings is not an object");
   require(link == "direct" || link == "relative", fmt::format("unknown link '{}' (known: direct, relative); a model of another version of penn has to be trained anew", link));
+  require(coordinates == "linear" || coordinates == "box", fmt::format("unknown coordinates '{}' (known: linear, box); a model of another version of penn has to be trained anew", coordinates));
   require(decoder_blocks >= 1 && decoder_blocks <= 1000, fmt::format("{} decoder blocks", decoder_blocks));
   require(decoder_width >= 1 && decoder_width <= 100000, fmt::format("decoder width {}", decoder_width));
   require_range("length", length_low, length_high);
@@ -48,6 +49,7 @@ nlohmann::json to_json(const NetworkOptions& o) {
           {"encoders", o.encoders},
           {"encoder_settings", o.encoder_settings},
           {"link", o.link},
+          {"coordinates", o.coordinates},
           {"decoder_blocks", o.decoder_blocks},
           {"decoder_width", o.decoder_width},
           {"length", {o.length_low, o.length_high}},
@@ -82,6 +84,7 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
     o.encoders = json.at("encoders").get<std::vector<std::string>>();
     o.encoder_settings = json.at("encoder_settings");
     o.link = json.at("link").get<std::string>();
+    o.coordinates = json.value("coordinates", "linear");  // the first model files do not say
     o.decoder_blocks = integer("decoder_blocks");
     o.decoder_width = integer("decoder_width");
     range("length", o.length_low, o.length_high);
@@ -106,6 +109,7 @@ NetworkOptions fast_network(int inputs, int parameters) {
   o.mixture.parameters = parameters;
   o.encoders = {"statistics"};
   o.link = "relative";
+  o.coordinates = "box";
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   return o;

@@ -28,6 +28,13 @@ torch::Tensor relative_link(const torch::Tensor& r, const MixtureShape& shape) {
   return torch::cat(parts, 1);
 }
 
+// Components that start in one place split along a few parameters only; these start apart in every one, by about a width.
+void spread_components(torch::Tensor bias, const MixtureShape& shape) {
+  torch::NoGradGuard no_grad;
+  const int64_t M = shape.parameters, N = shape.components;
+  bias.slice(0, N + M, N * (1 + M)).normal_();  // of all means but the first, which are told in widths from it
+}
+
 }  // namespace
 
 PennNetwork::PennNetwork(const NetworkOptions& options) : options_(options) {
@@ -43,6 +50,7 @@ PennNetwork::PennNetwork(const NetworkOptions& options) : options_(options) {
   embedding_size_ += options_.varying_length() + options_.varying_sampling();
   decoder_ = register_module("decoder", std::make_shared<ResNet>(embedding_size_, options_.decoder_width,
                                                                  options_.decoder_blocks, options_.mixture.size()));
+  if (options_.link == "relative") spread_components(decoder_->last()->bias, options_.mixture);
 }
 
 void PennNetwork::calibrate(const torch::Tensor& z) {

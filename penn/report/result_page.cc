@@ -94,9 +94,9 @@ std::string inference_json(const System& system, int observation, const std::vec
     json result = inference_to_json(answers[i]);
     result["name"] = answers[i].source;
     result["parameters"] = parameters_of(system);
-    result["factors"] = factors_of(answers[i].posterior);
+    result["factors"] = factors_of(answers[i].posterior.mixture());
     json log_weights = json::array();
-    for (size_t j = 0; j < answers[i].posterior.components(); ++j) log_weights.push_back(answers[i].posterior.log_weight(j));
+    for (size_t j = 0; j < answers[i].posterior.components(); ++j) log_weights.push_back(answers[i].posterior.mixture().log_weight(j));
     result["log_weights"] = log_weights;
     if (!truth.empty()) result["truth"] = truth;
     if (answers[i].predictive) add_fan(result["predictive"], answers[i].predictive->fan, answers[i].sampling);

@@ -54,23 +54,52 @@ std::vector<int> all_parameters(const System& system) {
   return list;
 }
 
-DrawnPairs draw_pairs(const Estimator& model, const Answer& answer, const std::string& key, const std::vector<std::pair<int, int>>& pairs, double threshold) {
-  const auto label = [&](int k) { return model.system().parameters[static_cast<size_t>(k)].label; };
-  const Inference& q = answer.inference;
-  DrawnPairs drawn;
-  for (const auto& [a, b] : pairs) {
-    drawn.panels.push_back(pair_panel(fmt::format("{} {}, {}", answer.test.name, label(a), label(b)), key, a, b, threshold));
-    drawn.cells.push_back(fmt::format("{:.2f}", q.correlation(static_cast<size_t>(a), static_cast<size_t>(b))));
-  }
-  drawn.cells.push_back(fmt::format("{:.2f}", -q.posterior.log_density(answer.test.theta)));
-  return drawn;
+std::vector<Json> estimates_panels(const std::string& evaluation, size_t columns) {
+  std::vector<Json> panels;
+  for (size_t k = 0; k < columns; ++k) panels.push_back(estimates_panel(evaluation, static_cast<int>(k)));
+  return panels;
 }
 
-int count_within_two_sd(const Answer& answer) {
-  const Inference& q = answer.inference;
-  int inside = 0;
-  for (size_t k = 0; k < q.sd.size(); ++k) inside += std::abs(q.mean[k] - answer.test.theta[k]) < 2 * q.sd[k];
-  return inside;
+void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, bool overlay) {
+  const Estimator& estimator = page.use_model(model, session);
+  std::vector<Json> panels;
+  for (const TestTrajectory& test : tests) panels.push_back(trajectory_panel(test.name + " " + test.about, estimator, session.answer(model, test), overlay));
+  page.section("Trajectories", "", panels);
+  page.headline("trajectories", std::to_string(panels.size()), std::to_string(panels.size()));
+}
+
+void add_pair_densities(PageData& page, Session& session, const std::string& name, const DrawnPairs& drawn) {
+  const Estimator& model = page.use_model(name, session);
+  const System& system = model.system();
+  const auto names = [&](std::pair<int, int> pair) {
+    return fmt::format("{}, {}", system.parameters[static_cast<size_t>(pair.first)].label, system.parameters[static_cast<size_t>(pair.second)].label);
+  };
+  std::vector<PageData::Row> rows;
+  size_t inside = 0, all = 0;
+  for (const TestTrajectory& test : test_trajectories(name)) {
+    const Answer answer = session.answer(name, test);
+    const Inference& q = answer.inference;
+    const std::string key = page.add_posterior(fmt::format("{} {}", name, test.name), model, answer);
+    std::vector<Json> panels;
+    std::vector<std::string> cells = {test.name};
+    if (drawn.with_trajectory) panels.push_back(trajectory_panel(test.name + " trajectory", model, answer));
+    for (const auto& pair : drawn.pairs) {
+      panels.push_back(pair_panel(fmt::format("{} {}", test.name, names(pair)), key, pair.first, pair.second, drawn.threshold));
+      cells.push_back(fmt::format("{:.2f}", q.correlation(static_cast<size_t>(pair.first), static_cast<size_t>(pair.second))));
+    }
+    cells.push_back(fmt::format("{:.2f}", -q.posterior.log_density(test.theta)));
+    rows.push_back({cells});
+    page.section(fmt::format("{} {}", test.name, test.about), drawn.with_trajectory ? "" : parameters_text(system, test.theta), panels);  // the trajectory's panel says them
+    for (size_t k = 0; k < q.sd.size(); ++k, ++all) inside += std::abs(q.mean[k] - test.theta[k]) < 2 * q.sd[k];
+  }
+  std::vector<std::string> head = {"trajectory"}, paper = {"paper"};
+  for (const auto& pair : drawn.pairs) head.push_back(names(pair));
+  paper.insert(paper.end(), drawn.of_paper.begin(), drawn.of_paper.end());
+  head.push_back("−ln q(truth)");
+  paper.push_back("");
+  rows.push_back({paper, true});
+  page.table("Correlations", "", head, rows);
+  page.headline("true values within 2 SD", fmt::format("{} of {}", inside, all), "");
 }
 
 double sd_of_sum(const Inference& inference, size_t a, size_t b) {

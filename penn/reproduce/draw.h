@@ -41,13 +41,17 @@ void add_error_table(PageData& page, const System& system, const CalibrationRepo
 void say_trajectories(PageData& page, const Evaluation& evaluation, const std::string& of_paper);
 void say_other_length(PageData& page, const Answer& answer, IntRange trained);
 std::vector<int> all_parameters(const System& system);
-// Densities of pairs of parameters for one trajectory: panels, and for a table their correlations followed by -ln q(truth).
+std::vector<Json> estimates_panels(const std::string& evaluation, size_t columns);
+void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, bool overlay);  // one section
+// Densities of pairs of parameters: a section for each test trajectory, with the trajectory itself where asked for; a table of their correlations
+// and of -ln q(truth), with what the paper says of each pair in its last row; and as headline how many true values lie within two SDs.
 struct DrawnPairs {
-  std::vector<Json> panels;
-  std::vector<std::string> cells;
+  std::vector<std::pair<int, int>> pairs;
+  std::vector<std::string> of_paper;  // as many
+  double threshold = 0.01;            // of a component's weight
+  bool with_trajectory = false;
 };
-DrawnPairs draw_pairs(const Estimator& model, const Answer& answer, const std::string& key, const std::vector<std::pair<int, int>>& pairs, double threshold);
-int count_within_two_sd(const Answer& answer);  // parameters whose true value is that near to the estimate
+void add_pair_densities(PageData& page, Session& session, const std::string& model, const DrawnPairs& drawn);
 double sd_of_sum(const Inference& inference, size_t a, size_t b);  // of theta_a + theta_b
 double correlation_of(const CalibrationReport& report, const std::string& a, const std::string& b);
 // Mean and SD of all correlations as heat maps, and beside what the paper says of some pairs: {first, second, the paper's words or number}.

@@ -13,8 +13,7 @@ constexpr double kThreshold = 0.005;
 void say_budget(PageData& page, Session& session, const PaperItem& item) {
   double least = 1e300, most = 0;
   for (const std::string& name : item.trainings) {
-    const Estimator& model = session.estimator(name);
-    page.use_model(name, model);
+    const Estimator& model = page.use_model(name, session);
     least = std::min(least, model.info().minutes);
     most = std::max(most, model.info().minutes);
   }

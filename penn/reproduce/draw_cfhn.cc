@@ -22,13 +22,10 @@ PageData draw_cfhn_estimates(const PaperItem& item, Session& session) {
   std::vector<PageData::Row> rows;
   std::string nll;
   for (const Seen& seen : kSeen) {
-    const Estimator& model = session.estimator(seen.model);
+    const Estimator& model = page.use_model(seen.model, session);
     const Evaluation& evaluation = session.evaluation(seen.model);
-    page.use_model(seen.model, model);
     const std::string key = page.add_evaluation(seen.model, model, evaluation, shown, false);
-    std::vector<Json> panels;
-    for (int k = 0; k < static_cast<int>(shown.size()); ++k) panels.push_back(estimates_panel(key, k));
-    page.section(fmt::format("{} Observed: {}", seen.letter, seen.words), "", panels);
+    page.section(fmt::format("{} Observed: {}", seen.letter, seen.words), "", estimates_panels(key, shown.size()));
     std::vector<std::string> cells = {seen.words};
     for (const int k : shown) cells.push_back(spread_text(evaluation.report.parameters[static_cast<size_t>(k)].error));
     cells.push_back(spread_text(evaluation.report.nll));
@@ -47,13 +44,8 @@ PageData draw_cfhn_estimates(const PaperItem& item, Session& session) {
 
 PageData draw_cfhn_trajectories(const PaperItem& item, Session& session) {
   PageData page(item, "x₁ and x₂ of three trajectories: synchronised, opposite, and one chasing the other.", session.options());
-  const Estimator& model = session.estimator("cfhn-x1x2");
-  page.use_model("cfhn-x1x2", model);
-  std::vector<Json> panels;
-  for (const TestTrajectory& test : test_trajectories("cfhn")) panels.push_back(trajectory_panel(test.name + " " + test.about, model, session.answer("cfhn-x1x2", test), true));
-  page.section("Trajectories", "", panels);
+  add_trajectories(page, session, "cfhn-x1x2", test_trajectories("cfhn"), true);
   page.note("α₁ = 1.414 and α₂ = 1.406 of TRAJ-3 are the paper's; it does not print the other values, which are ours, with the signs of the couplings it states.");
-  page.headline("trajectories", std::to_string(panels.size()), "3");
   return page;
 }
 
@@ -65,8 +57,7 @@ PageData draw_cfhn_densities(const PaperItem& item, Session& session) {
   size_t modes = 0;
   for (const TestTrajectory& test : test_trajectories("cfhn"))
     for (const Seen& seen : kSeen) {
-      const Estimator& model = session.estimator(seen.model);
-      page.use_model(seen.model, model);
+      const Estimator& model = page.use_model(seen.model, session);
       const Answer answer = session.answer(seen.model, test);
       const std::string key = page.add_posterior(fmt::format("{} {}", seen.model, test.name), model, answer);
       std::vector<Json> panels;

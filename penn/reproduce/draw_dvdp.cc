@@ -11,20 +11,17 @@ namespace penn {
 namespace {
 
 enum Index { kEps, kB0, kB1, kB2, kD1, kD2, kTau1, kTau2 };
-constexpr double kThreshold = 0.01;  // of a component's weight, as in the paper
 const char kOfPaper[] = "10,000 trajectories of 500 samples";
 
 }  // namespace
 
 PageData draw_dvdp_estimates(const PaperItem& item, Session& session) {
   PageData page(item, "Point estimates against true values, and four maps of the mean absolute error.", session.options());
-  const Estimator& model = session.estimator("dvdp");
+  const Estimator& model = page.use_model("dvdp", session);
   const Evaluation& evaluation = session.evaluation("dvdp");
-  page.use_model("dvdp", model);
   const std::string key = page.add_evaluation("dvdp", model, evaluation, all_parameters(model.system()), false);
-  std::vector<Json> estimates;
-  for (int k = kEps; k <= kTau2; ++k) estimates.push_back(estimates_panel(key, k));
-  page.section("(a) Estimates against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles. Dashed: estimate = truth. The paper: overestimated near the lower ends, underestimated near the upper ends.", estimates);
+  page.section("(a) Estimates against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles. Dashed: estimate = truth. The paper: overestimated near the lower ends, underestimated near the upper ends.",
+               estimates_panels(key, model.system().parameters.size()));
   page.section("(b) Errors", "Of ε over (ε, β₀), of β₂ over (β₁, β₂), of D₁ over (D₁, τ₁), of D₂ over (D₁, D₂).",
                {error_panel(key, kEps, kEps, kB0), error_panel(key, kB2, kB1, kB2), error_panel(key, kD1, kD1, kTau1), error_panel(key, kD2, kD1, kD2)});
   add_error_table(page, model.system(), evaluation.report, {});
@@ -35,44 +32,22 @@ PageData draw_dvdp_estimates(const PaperItem& item, Session& session) {
 
 PageData draw_dvdp_trajectories(const PaperItem& item, Session& session) {
   PageData page(item, "The three trajectories whose densities Figure 8 shows.", session.options());
-  const Estimator& model = session.estimator("dvdp");
-  page.use_model("dvdp", model);
-  std::vector<Json> panels;
-  for (const TestTrajectory& test : test_trajectories("dvdp")) panels.push_back(trajectory_panel(test.name + " " + test.about, model, session.answer("dvdp", test)));
-  page.section("Trajectories", "", panels);
+  add_trajectories(page, session, "dvdp", test_trajectories("dvdp"), false);
   page.note("The paper does not print the parameters of its three trajectories; these are ours.");
-  page.headline("trajectories", std::to_string(panels.size()), "3");
   return page;
 }
 
 PageData draw_dvdp_densities(const PaperItem& item, Session& session) {
   PageData page(item, "Densities of five pairs of parameters for the three trajectories of Figure 7; ellipses of components with weights above 0.01.", session.options());
-  const Estimator& model = session.estimator("dvdp");
-  page.use_model("dvdp", model);
-  std::vector<PageData::Row> rows;
-  int inside = 0;
-  size_t all = 0;
-  for (const TestTrajectory& test : test_trajectories("dvdp")) {
-    const Answer answer = session.answer("dvdp", test);
-    const std::string key = page.add_posterior("dvdp " + test.name, model, answer);
-    DrawnPairs drawn = draw_pairs(model, answer, key, {{kEps, kB0}, {kB1, kB2}, {kD1, kTau1}, {kD2, kTau2}, {kD1, kD2}}, kThreshold);
-    page.section(fmt::format("{} {}", test.name, test.about), parameters_text(model.system(), test.theta), drawn.panels);
-    drawn.cells.insert(drawn.cells.begin(), test.name);
-    rows.push_back({drawn.cells});
-    inside += count_within_two_sd(answer);
-    all += test.theta.size();
-  }
-  rows.push_back({{"paper", "about 0", "positive", "positive, narrow", "positive, narrow", "about 0", ""}, true});
-  page.table("Correlations", "", {"trajectory", "ε, β₀", "β₁, β₂", "D₁, τ₁", "D₂, τ₂", "D₁, D₂", "−ln q(truth)"}, rows);
-  page.headline("true values within 2 SD", fmt::format("{} of {}", inside, all), "");
+  add_pair_densities(page, session, "dvdp", {.pairs = {{kEps, kB0}, {kB1, kB2}, {kD1, kTau1}, {kD2, kTau2}, {kD1, kD2}},
+                                             .of_paper = {"about 0", "positive", "positive, narrow", "positive, narrow", "about 0"}});
   return page;
 }
 
 PageData draw_dvdp_calibration(const PaperItem& item, Session& session) {
   PageData page(item, "z-scores (estimate − truth) / SD: histograms over the four drift and the four noise parameters, and Q-Q plots of all eight.", session.options());
-  const Estimator& model = session.estimator("dvdp");
+  const Estimator& model = page.use_model("dvdp", session);
   const Evaluation& evaluation = session.evaluation("dvdp");
-  page.use_model("dvdp", model);
   const std::string key = page.add_evaluation("dvdp", model, evaluation, all_parameters(model.system()), true);
   page.section("(a), (b) z-scores", "Grey: N(0, 1).",
                {z_panel("(a) ε, β₀, β₁, β₂", key, {kEps, kB0, kB1, kB2}), z_panel("(b) D₁, D₂, τ₁, τ₂", key, {kD1, kD2, kTau1, kTau2})});
@@ -99,9 +74,8 @@ PageData draw_dvdp_calibration(const PaperItem& item, Session& session) {
 
 PageData draw_dvdp_couplings(const PaperItem& item, Session& session) {
   PageData page(item, "Correlations between the eight parameters: mean and SD over trajectories with parameters uniform in the box.", session.options());
-  const Estimator& model = session.estimator("dvdp");
+  const Estimator& model = page.use_model("dvdp", session);
   const Evaluation& evaluation = session.evaluation("dvdp");
-  page.use_model("dvdp", model);
   add_couplings(page, model.system(), evaluation.report,
                 {{"b1", "b2", "strongly positive"}, {"D1", "tau1", "strongly positive"}, {"D2", "tau2", "strongly positive"},
                  {"eps", "b1", "weakly negative"},  {"D1", "D2", "about 0"},             {"tau1", "tau2", "about 0"}});

@@ -70,8 +70,7 @@ std::string length_text(IntRange lengths) { return lengths.is_single() ? std::to
 
 PageData draw_architecture(const PaperItem& item, Session& session) {
   PageData page(item, "From a trajectory to a mixture: encoder, decoder, and the map onto weights, means and covariances.", session.options());
-  const Estimator& model = session.estimator("oup");
-  page.use_model("oup", model);
+  const Estimator& model = page.use_model("oup", session);
   NetworkOptions paper = paper_network(model.info().network.inputs, model.info().network.mixture.parameters);
   paper.length_low = paper.length_high = static_cast<double>(model.system().simulation.length.high);
   page.section("The paper's network", "For the Ornstein-Uhlenbeck process with two noises (oup). Trained with --preset paper.", {Json{{"type", "blocks"}, {"title", "paper"}, {"blocks", stations(paper)}}});
@@ -86,8 +85,7 @@ PageData draw_loss_curves(const PaperItem& item, Session& session) {
   std::vector<PageData::Row> rows;
   double largest = 0;
   for (const std::string& name : item.models) {
-    const Estimator& model = session.estimator(name);
-    page.use_model(name, model);
+    const Estimator& model = page.use_model(name, session);
     const ModelInfo& info = model.info();
     panels.push_back(loss_panel(name, info));
     if (info.curve.empty()) continue;
@@ -108,8 +106,7 @@ PageData draw_cost(const PaperItem& item, Session& session) {
   double minutes = 0, hours = 0;
   for (const PaperCost& paper : kPaperCosts) {
     const std::string name(paper.model);
-    const Estimator& model = session.estimator(name);
-    page.use_model(name, model);
+    const Estimator& model = page.use_model(name, session);
     const ModelInfo& info = model.info();
     const int64_t batch = info.steps > 0 ? info.trajectories / info.steps : 0;
     const int64_t dataset = info.training.contains("dataset") && info.training.at("dataset").is_number() ? info.training.at("dataset").get<int64_t>() : 0;

@@ -10,11 +10,12 @@ namespace {
 enum Index { kTau, kFgn, kH, kLevy, kAlpha };
 constexpr double kThreshold = 0.005;  // of a component's weight, as in the paper
 
-// Weight of the components whose mean lies where only one of the noises is there: {fGn only, Levy only, both}.
-std::array<double, 3> groups(const GaussianMixture& q) {
+// Weight of the components whose centre lies where only one of the noises is there: {fGn only, Levy only, both}.
+std::array<double, 3> groups(const Posterior& q) {
   std::array<double, 3> weight = {};
   for (size_t j = 0; j < q.components(); ++j) {
-    const double fgn = q.component_mean(j)[kFgn], levy = q.component_mean(j)[kLevy], share = levy / (fgn + levy);
+    const std::vector<double> centre = q.component_centre(j);
+    const double share = centre[kLevy] / (centre[kFgn] + centre[kLevy]);
     weight[share < 0.25 ? 0 : share > 0.75 ? 1 : 2] += q.weight(j);
   }
   return weight;
@@ -24,9 +25,8 @@ std::array<double, 3> groups(const GaussianMixture& q) {
 
 PageData draw_oup_estimates(const PaperItem& item, Session& session) {
   PageData page(item, "Point estimates against true values, and the mean absolute errors over the true α and H.", session.options());
-  const Estimator& model = session.estimator("oup");
+  const Estimator& model = page.use_model("oup", session);
   const Evaluation& evaluation = session.evaluation("oup");
-  page.use_model("oup", model);
   const std::string key = page.add_evaluation("oup", model, evaluation, all_parameters(model.system()), false);
   std::vector<Json> estimates, errors;
   for (int k = kTau; k <= kAlpha; ++k) estimates.push_back(estimates_panel(key, k)), errors.push_back(error_panel(key, k, kAlpha, kH));
@@ -40,8 +40,7 @@ PageData draw_oup_estimates(const PaperItem& item, Session& session) {
 
 PageData draw_oup_trajectories(const PaperItem& item, Session& session) {
   PageData page(item, "The eight trajectories whose densities Figure 5 shows.", session.options());
-  const Estimator& model = session.estimator("oup");
-  page.use_model("oup", model);
+  const Estimator& model = page.use_model("oup", session);
   std::vector<Json> panels;
   for (const TestTrajectory& test : test_trajectories("oup")) {
     const Answer answer = session.answer("oup", test);
@@ -56,8 +55,7 @@ PageData draw_oup_trajectories(const PaperItem& item, Session& session) {
 
 PageData draw_oup_densities(const PaperItem& item, Session& session) {
   PageData page(item, "Densities of (D_Lévy, D_fGn) and of (α, H) for the eight trajectories of Figure 4; ellipses of components with weights above 0.005.", session.options());
-  const Estimator& model = session.estimator("oup");
-  page.use_model("oup", model);
+  const Estimator& model = page.use_model("oup", session);
   std::vector<PageData::Row> rows, sums;
   for (const TestTrajectory& test : test_trajectories("oup")) {
     const Answer answer = session.answer("oup", test);
@@ -81,7 +79,7 @@ PageData draw_oup_densities(const PaperItem& item, Session& session) {
   }
   page.table("Widths", "SD of each parameter. The paper: narrower with length, (g), (b), (h); D_fGn and D_Lévy negatively correlated where α is near 2.",
              {"trajectory", "n", "SD lg τ", "SD D_fGn", "SD H", "SD D_Lévy", "SD α", "corr(D_fGn, D_Lévy)", "−ln q(truth)"}, rows);
-  page.table("Where the two noises are one", "At H = 0.5 and α = 2 only D_fGn + D_Lévy = 1 shows. The paper finds three groups of components: fGn only, Lévy only, both. Groups here: by the share of D_Lévy in a component's mean, below 25 %, above 75 %, between.",
+  page.table("Where the two noises are one", "At H = 0.5 and α = 2 only D_fGn + D_Lévy = 1 shows. The paper finds three groups of components: fGn only, Lévy only, both. Groups here: by the share of D_Lévy in a component's centre, below 25 %, above 75 %, between.",
              {"trajectory", "D_fGn + D_Lévy", "SD of D_fGn / D_Lévy", "fGn only", "Lévy only", "both"}, sums);
   return page;
 }

@@ -49,9 +49,8 @@ ExactPicture exact_picture(const OuProcess& process, const Answer& answer) {
 PageData draw_exact(const PaperItem& item, Session& session) {
   PageData page(item, "The mixtures against the analytical posterior of the standard Ornstein-Uhlenbeck process: four trajectories, the exact density, and the mixture.",
                 session.options());
-  const Estimator& model = session.estimator("soup");
+  const Estimator& model = page.use_model("soup", session);
   const System& system = model.system();
-  page.use_model("soup", model);
   if (!system.exact.is_given()) throw ModelError("the model's system declares no exact posterior", "train it on the shipped system soup");
   const OuProcess process = ou_process(system, system.exact.tau, system.exact.D);
   std::vector<Json> trajectories, exact_panels, mixture_panels;
@@ -81,7 +80,7 @@ PageData draw_exact(const PaperItem& item, Session& session) {
   const auto add = [&](const std::string& name, const std::string& about) {
     const Evaluation& evaluation = session.evaluation(name);
     if (!evaluation.exact) return;
-    page.use_model(name, session.estimator(name));
+    page.use_model(name, session);
     gaps.push_back({{about, fmt::format("{:.4f}", evaluation.report.nll.mean), fmt::format("{:.4f}", evaluation.exact->nll.mean),
                      fmt::format("{:.4f} ± {:.4f}", evaluation.exact->gap.mean, evaluation.exact->gap_error)}});
     if (name == "soup")

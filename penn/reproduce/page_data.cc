@@ -68,9 +68,10 @@ void PageData::headline(const std::string& what, const std::string& ours, const 
 
 void PageData::note(const std::string& text) { json_["notes"].push_back(text); }
 
-void PageData::use_model(const std::string& name, const Estimator& model) {
+const Estimator& PageData::use_model(const std::string& name, Session& session) {
+  const Estimator& model = session.estimator(name);
   for (const Json& known : json_["models"])
-    if (known.at("name") == name) return;
+    if (known.at("name") == name) return model;
   const ModelInfo& info = model.info();
   Json entry = {{"name", name},
                 {"minutes", info.minutes},
@@ -83,6 +84,7 @@ void PageData::use_model(const std::string& name, const Estimator& model) {
   for (const char* key : {"preset", "dataset"})
     if (info.training.contains(key)) entry[key] = info.training.at(key);
   json_["models"].push_back(std::move(entry));
+  return model;
 }
 
 void PageData::section(const std::string& heading, const std::string& note, std::vector<Json> panels) {
@@ -117,7 +119,7 @@ std::string PageData::add_evaluation(const std::string& name, const Estimator& m
 std::string PageData::add_posterior(const std::string& key, const Estimator& model, const Answer& answer) {
   Json result = Json::parse(inference_json(model.system(), model.observation(), {answer.inference}, {answer.observed}, answer.test.theta)).at("results").at(0);
   Json kept;  // what the plots need; the trajectory has a panel of its own
-  for (const char* field : {"parameters", "weights", "means", "factors", "log_weights", "truth", "n"}) kept[field] = result.at(field);
+  for (const char* field : {"parameters", "weights", "means", "factors", "log_weights", "coordinates", "truth", "n"}) kept[field] = result.at(field);
   json_["posteriors"][key] = std::move(kept);
   return key;
 }

@@ -19,7 +19,7 @@ class PageData {
   // One number that stands for the page in the index. paper: "" where it prints none.
   void headline(const std::string& what, const std::string& ours, const std::string& paper);
   void note(const std::string& text);
-  void use_model(const std::string& name, const Estimator& model);  // how it was trained is shown; once per name
+  const Estimator& use_model(const std::string& name, Session& session);  // opens it; how it was trained is shown, once per name
   // wide: a panel takes the whole width.
   void section(const std::string& heading, const std::string& note, std::vector<Json> panels);
   // Rows of text; the last `paper_rows` of each group are the paper's.

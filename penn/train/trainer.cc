@@ -12,6 +12,7 @@
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
 #include "penn/dataset/batch_stream.h"
+#include "penn/density/box_coordinates.h"
 #include "penn/network/blas.h"
 #include "penn/network/mixture_head.h"
 #include "penn/network/network_file.h"
@@ -47,10 +48,6 @@ class Trainer {
     set_network_threads(threads);
     simulator_options_.seed = options_.seed;
     simulator_options_.threads = threads;
-    for (const Parameter& p : system_.parameters) {
-      // The network works on theta scaled to [-1, 1]; this constant takes its NLL back to the parameters' own units.
-      jacobian_ += std::log((p.range.high - p.range.low) / 2);
-    }
   }
 
   TrainResult run() {
@@ -69,6 +66,9 @@ class Trainer {
     torch::manual_seed(options_.seed);
     network_ = std::make_shared<PennNetwork>(network_for(options_, system_, observation_));
     network_->to(device_);
+    in_box_ = network_->options().coordinates == "box";
+    // Takes an NLL of the network's coordinates to the parameters' own units; in box coordinates on average over the prior, where -ln of the slope varies.
+    for (const Parameter& p : system_.parameters) jacobian_ += std::log(p.range.high - p.range.low) - (in_box_ ? kHalfLogTwoPi + 0.5 : std::log(2.0));
     optimiser_ = std::make_unique<Optimiser>(network_->parameters(), optimiser_for(options_));
   }
 
@@ -104,6 +104,20 @@ class Trainer {
       simulator.seed += 1;
       validation_.push_back(simulate_set(system_, observation_, simulator, std::max<int64_t>(options_.validation / lengths, 20)).all);
     }
+    validation_jacobian_ = in_box_ ? mean_log_slope(validation_) : jacobian_;
+  }
+
+  // The same for given trajectories, exactly.
+  double mean_log_slope(const std::vector<TrajectoryBatch>& sets) const {
+    double sum = 0, count = 0;
+    for (const TrajectoryBatch& set : sets) {
+      count += static_cast<double>(set.count);
+      for (size_t i = 0; i < set.theta.size(); ++i) {
+        const Range range = system_.parameters[i % system_.parameters.size()].range;
+        sum += log_box_slope(box_coordinate(set.theta[i], range.low, range.high), range.low, range.high);
+      }
+    }
+    return sum / count;
   }
 
   // Input scaling is measured on trajectories of the middle of the length range, once, and stored with the model.
@@ -126,7 +140,7 @@ class Trainer {
     float* to = theta.data_ptr<float>();
     for (size_t i = 0; i < b.theta.size(); ++i) {
       const Range range = system_.parameters[i % system_.parameters.size()].range;
-      to[i] = static_cast<float>(2 * (b.theta[i] - range.low) / (range.high - range.low) - 1);
+      to[i] = static_cast<float>(in_box_ ? box_coordinate(b.theta[i], range.low, range.high) : 2 * (b.theta[i] - range.low) / (range.high - range.low) - 1);
     }
     return theta.to(device_);
   }
@@ -238,7 +252,7 @@ class Trainer {
         count += static_cast<double>(loss.good);
       }
     }
-    return sum / count + jacobian_;
+    return sum / count + validation_jacobian_;
   }
 
   void slice(const TrajectoryBatch& set, int64_t first, int64_t count, TrajectoryBatch& part) const {
@@ -377,7 +391,8 @@ class Trainer {
   const TrainReport& report_;
   torch::Device device_;
   SimulatorOptions simulator_options_;
-  double jacobian_ = 0;
+  bool in_box_ = false;  // coordinates of the network, see NetworkOptions
+  double jacobian_ = 0, validation_jacobian_ = 0;
   std::shared_ptr<PennNetwork> network_;
   std::unique_ptr<Optimiser> optimiser_;
   std::unique_ptr<BatchStream> stream_;

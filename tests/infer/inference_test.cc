@@ -12,6 +12,7 @@
 #include "density/brute_force.h"
 #include "penn/base/csv.h"
 #include "penn/density/mixture_json.h"
+#include "penn/density/normal.h"
 #include "penn/density/truncated_mixture.h"
 #include "penn/infer/draws.h"
 #include "penn/infer/parameter_box.h"
@@ -67,16 +68,21 @@ GaussianMixture two_components() {
                                            {covariance_2d(0.05, 0.5, 0.3), covariance_2d(0.04, 0.4, -0.2)});
 }
 
+// The box of Model.
+Estimate linear(GaussianMixture mixture, double familiarity) {
+  return {Posterior(std::move(mixture), Coordinates::kLinear, {{0.1, 0.1}, {1, 10}}), familiarity};
+}
+
 std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {}) {
   std::string text;
-  for (const std::string& w : make_inference(model.context(), t, {two_components(), familiarity}).warnings) text += w + "\n";
+  for (const std::string& w : make_inference(model.context(), t, linear(two_components(), familiarity)).warnings) text += w + "\n";
   return text;
 }
 
 TEST(inference_test, numbers_are_those_of_the_mixture) {
   const Model model;
   const GaussianMixture q = two_components();
-  const Inference a = make_inference(model.context(), wiggle(), {q, 0.5});
+  const Inference a = make_inference(model.context(), wiggle(), linear(q, 0.5));
   EXPECT_TRUE(a.warnings.empty()) << a.warnings[0];
   EXPECT_NEAR(a.mean[1], 0.7 * 4 + 0.3 * 6, 1e-12);
   EXPECT_NEAR(a.sd[1], std::sqrt(q.covariance()(1, 1)), 1e-12);
@@ -117,12 +123,12 @@ TEST(inference_test, what_is_unlike_the_training_data_is_said) {
 TEST(inference_test, mass_outside_the_box_is_measured_and_said) {
   const Model model;
   const auto q = GaussianMixture::from_covariances({1}, {{1, 5}}, {covariance_2d(0.1, 0.5, 0)});  // half of it above rate = 1
-  const Inference at_edge = make_inference(model.context(), wiggle(), {q, 0.5});
+  const Inference at_edge = make_inference(model.context(), wiggle(), linear(q, 0.5));
   EXPECT_NEAR(at_edge.outside_mass, 0.5, 1e-6);
   EXPECT_TRUE(at_edge.warnings.empty());  // what a right posterior of a true rate of 1 looks like
 
   const auto beyond = GaussianMixture::from_covariances({1}, {{1.1, 5}}, {covariance_2d(0.1, 0.5, 0)});  // one SD above
-  const Inference a = make_inference(model.context(), wiggle(), {beyond, 0.5});
+  const Inference a = make_inference(model.context(), wiggle(), linear(beyond, 0.5));
   EXPECT_NEAR(a.outside_mass, 0.8413, 1e-4);
   ASSERT_EQ(a.warnings.size(), 1u);
   EXPECT_HAS(a.warnings[0], "84 % of the posterior lies outside the box");
@@ -135,18 +141,18 @@ TEST(inference_test, where_the_answer_is_not_to_be_trusted_there_is_no_verdict) 
   const auto verdict = [&](const ObservedTrajectory& t, const Estimate& estimate) { return make_inference(model.context(), t, estimate).verdict.text(); };
   ObservedTrajectory slower = wiggle();
   slower.sampling *= 10;
-  EXPECT_HAS(verdict(wiggle(), {narrow, 0.5}), "Identified");
-  EXPECT_HAS(verdict(wiggle(), {narrow, 0.001}), "No verdict");
-  EXPECT_HAS(verdict(slower, {narrow, 0.5}), "No verdict");
-  EXPECT_HAS(verdict(wiggle(), {beyond, 0.5}), "No verdict");
+  EXPECT_HAS(verdict(wiggle(), linear(narrow, 0.5)), "Identified");
+  EXPECT_HAS(verdict(wiggle(), linear(narrow, 0.001)), "No verdict");
+  EXPECT_HAS(verdict(slower, linear(narrow, 0.5)), "No verdict");
+  EXPECT_HAS(verdict(wiggle(), linear(beyond, 0.5)), "No verdict");
 }
 
 TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_mixture) {
   const Model model;
-  const auto json = inference_to_json(make_inference(model.context(), wiggle(), {two_components(), 0.5}));
+  const auto json = inference_to_json(make_inference(model.context(), wiggle(), linear(two_components(), 0.5)));
   std::set<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.insert(key);
-  EXPECT_EQ(keys, (std::set<std::string>{"parameters", "weights", "means", "covariances", "mean", "median", "sd", "correlation",
+  EXPECT_EQ(keys, (std::set<std::string>{"parameters", "weights", "means", "covariances", "coordinates", "box", "mean", "median", "sd", "correlation",
                                          "quantiles", "modes", "contraction", "outside_mass", "familiarity", "warnings", "verdict", "source",
                                          "n", "sampling", "model", "version"}));
   EXPECT_EQ(json["source"], "bead.csv");
@@ -160,7 +166,7 @@ TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_
 
 TEST(inference_test, table_shows_every_parameter_the_verdict_and_the_warnings) {
   const Model model;
-  const std::string text = inference_table(make_inference(model.context(), wiggle(50), {two_components(), 0.5}));
+  const std::string text = inference_table(make_inference(model.context(), wiggle(50), linear(two_components(), 0.5)));
   for (const char* part :
        {"bead.csv: 50 samples", "\nrate ", "\nnoise ", "strongest couplings", "weight 0.70", "explanations fit", "warning: 50 samples"})
     EXPECT_HAS(text, part);
@@ -175,7 +181,7 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
     t.z[0] += 0.01f * static_cast<float>(number);  // not the same trajectory
     t.source = std::to_string(number++) + ".csv";
     return make_inference(model.context(), t,
-                          {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity});
+                          linear(GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity));
   };
   const std::vector<Inference> single = {one(4, 0.5, 0.9), one(5, 1, 0.2), one(4.5, 0.5, 0.4)};
   const Inference all = combine_inferences(single);
@@ -192,13 +198,40 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
   EXPECT_EQ(inference_to_json(all)["sources"], (nlohmann::json{"0.csv", "1.csv", "2.csv"}));
 }
 
+TEST(inference_test, in_box_coordinates_numbers_json_and_combinations_are_those_of_the_box) {
+  const Model model;
+  const auto flat_and_narrow = GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(1, 0.1, 0)});
+  const auto one = [&](float shift) {
+    ObservedTrajectory t = wiggle();
+    t.z[0] += shift;
+    return make_inference(model.context(), t, {Posterior(flat_and_narrow, Coordinates::kBox, {{0.1, 0.1}, {1, 10}}), 0.5});
+  };
+  const Inference a = one(0);
+  EXPECT_NEAR(a.mean[0], 0.55, 1e-9);
+  EXPECT_NEAR(a.sd[0], 0.9 / std::sqrt(12.0), 1e-9);
+  EXPECT_NEAR(a.quantiles[1][0], 0.1 + 0.05 * 0.9, 1e-9);
+  EXPECT_NEAR(a.median[1], 0.1 + 9.9 * normal_cdf(0.5), 1e-9);
+  EXPECT_EQ(a.outside_mass, 0);
+  EXPECT_HAS(a.verdict.text(), "Not identified: rate");
+  EXPECT_EQ(inference_table(a).find("outside the box"), std::string::npos);
+  const auto json = inference_to_json(a);
+  EXPECT_EQ(json["coordinates"], "box");
+  EXPECT_EQ(json["box"]["high"][1], 10);
+  EXPECT_EQ(json["means"][0][1], 0.5);  // of the coordinate
+  // Twice the evidence on the second, still none on the first: precision 100 + 100 - 1.
+  const Inference both = combine_inferences(std::vector<Inference>{a, one(0.1f)});
+  EXPECT_NEAR(both.sd[0], a.sd[0], 1e-9);
+  EXPECT_NEAR(std::sqrt(both.posterior.mixture().covariance()(1, 1)), 1 / std::sqrt(199.0), 1e-9);
+  EXPECT_TRUE(both.warnings.empty()) << both.warnings[0];
+}
+
 TEST(inference_test, a_trajectory_given_twice_is_noticed_whatever_its_name) {
   const Model model;
   const auto one = [&](const char* source, float shift) {
     ObservedTrajectory t = wiggle();
     t.source = source;
     t.z.back() += shift;
-    return make_inference(model.context(), t, {two_components(), 0.5});
+    return make_inference(model.context(), t, linear(two_components(), 0.5));
   };
   const auto text = [](const std::vector<Inference>& single) {
     std::string all;
@@ -239,7 +272,7 @@ TEST(inference_test, trajectories_that_disagree_are_told_apart) {
   const Model model;
   const auto one = [&](double mean) {
     return make_inference(model.context(), wiggle(),
-                          {GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, 0.2, 0)}), 0.005});
+                          linear(GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, 0.2, 0)}), 0.005));
   };
   const std::vector<Inference> single = {one(3), one(7)};
   std::string text;
@@ -251,7 +284,7 @@ TEST(inference_test, trajectories_that_disagree_are_told_apart) {
 TEST(inference_test, draws_have_a_head_and_the_log_density_of_the_truncated_posterior) {
   const Model model;
   const auto q = GaussianMixture::from_covariances({1}, {{0.95, 5}}, {covariance_2d(0.1, 0.5, 0.4)});
-  const Inference a = make_inference(model.context(), wiggle(), {q, 0.5});
+  const Inference a = make_inference(model.context(), wiggle(), linear(q, 0.5));
   const TestDirectory folder;
   write_draws(folder / "draws.csv", a, 500, 9);
   const std::string text = read_whole(folder / "draws.csv");
@@ -277,7 +310,7 @@ TEST(inference_test, draws_written_in_pieces_are_those_drawn_at_once_and_the_app
   const Model model;
   // Only 1 % of the mass is inside the box: rejection is given up.
   const auto q = GaussianMixture::from_covariances({1}, {{1.25, 5}}, {covariance_2d(0.1, 0.5, 0.8)});
-  const Inference a = make_inference(model.context(), wiggle(), {q, 0.5});
+  const Inference a = make_inference(model.context(), wiggle(), linear(q, 0.5));
   const TestDirectory folder;
   constexpr size_t n = 10000;  // three pieces of 4096, the last not full
   write_draws(folder / "draws.csv", a, n, 4);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "density/brute_force.h"
+#include "penn/infer/parameter_box.h"
 #include "penn/simulate/simulator.h"
 
 namespace penn {
@@ -47,7 +48,7 @@ TEST(predictive_test, a_line_that_mostly_stands_still_has_infinite_tails_and_no_
 // Soup at lg tau = 0, D = 0.5, and a posterior that is narrow around these values.
 struct Soup {
   SystemChoice choice = load_system("soup");
-  GaussianMixture posterior = GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(0.03, 0.03, 0)});
+  Posterior posterior{GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(0.03, 0.03, 0)}), Coordinates::kLinear, parameter_box(choice.system)};
   std::vector<float> simulate(uint64_t seed, int64_t n = 500) const {
     std::vector<float> theta(2), z(static_cast<size_t>(n));
     Simulator(choice.system, 0, {.seed = seed, .threads = 1, .length = n, .fixed = {{"lg_tau", 0}, {"D", 0.5}}})

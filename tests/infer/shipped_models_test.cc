@@ -24,27 +24,27 @@ struct Shipped {
   }
 
   // Posteriors of `count` trajectories, parameters from the box unless fixed.
-  std::vector<GaussianMixture> posteriors(int64_t count, int64_t length, std::map<std::string, double> fixed = {}) {
+  std::vector<Posterior> posteriors(int64_t count, int64_t length, std::map<std::string, double> fixed = {}) {
     const Simulator simulator(estimator.system(), estimator.observation(), {.seed = 20261, .length = length, .fixed = std::move(fixed)});
     theta.resize(static_cast<size_t>(count * simulator.parameters()));
     std::vector<float> z(static_cast<size_t>(count * length * simulator.channels())), sampling(static_cast<size_t>(count));
     simulator.run(0, count, theta.data(), z.data(), sampling.data());
-    std::vector<GaussianMixture> list;
+    std::vector<Posterior> list;
     for (Estimate& estimate : estimator.estimate(z.data(), count, length, sampling.data())) list.push_back(std::move(estimate.posterior));
     return list;
   }
 
   // Mean over trajectories of the posterior's correlation.
-  double coupling(const std::vector<GaussianMixture>& list, const std::string& a, const std::string& b) const {
+  double coupling(const std::vector<Posterior>& list, const std::string& a, const std::string& b) const {
     double sum = 0;
-    for (const GaussianMixture& q : list) sum += q.correlation()(static_cast<size_t>(index(a)), static_cast<size_t>(index(b)));
+    for (const Posterior& q : list) sum += q.correlation()(static_cast<size_t>(index(a)), static_cast<size_t>(index(b)));
     return sum / static_cast<double>(list.size());
   }
   // Mean over trajectories of the posterior's SD, the box being 1 wide. Uniform in the box: 0.289.
-  double spread(const std::vector<GaussianMixture>& list, const std::string& a) const {
+  double spread(const std::vector<Posterior>& list, const std::string& a) const {
     const size_t k = static_cast<size_t>(index(a));
     double sum = 0;
-    for (const GaussianMixture& q : list) sum += std::sqrt(q.covariance()(k, k));
+    for (const Posterior& q : list) sum += std::sqrt(q.covariance()(k, k));
     return sum / static_cast<double>(list.size()) / width(a);
   }
 

@@ -13,6 +13,7 @@ NetworkOptions unusual() {
   o.mixture.full = false;
   o.encoders = {"lstm", "convolution"};
   o.encoder_settings = {{"lstm", {{"hidden", 20}}}};
+  o.coordinates = "box";
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   o.length_low = 100;
@@ -43,9 +44,11 @@ TEST(network_options_test, damaged_json_is_refused) {
   for (const auto& [key, value] : good.items()) {
     nlohmann::json bad = good;
     bad.erase(key);
-    EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
+    if (key == "coordinates") EXPECT_EQ(network_options_from_json(bad).coordinates, "linear");  // as the first model files
+    else EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
     refused(key.c_str(), nullptr);
   }
+  refused("coordinates", "polar");
   refused("components", 0);
   refused("components", 2.5);
   refused("components", 1e300);

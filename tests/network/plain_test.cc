@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "penn/base/error.h"
+#include "penn/density/normal.h"
 #include "penn/infer/estimator.h"
 #include "penn/infer/plain_network.h"
 #include "penn/network/network_file.h"
@@ -80,18 +81,24 @@ TEST(plain_test, embedding_and_free_vector_are_those_of_the_modules) {
 }
 
 TEST(plain_test, an_estimate_is_the_mixture_of_the_free_vector_in_the_parameters_own_units) {
-  const SavedModel saved = random_model("soup", "fast", {100, 400}, "penn-plain-test-2.safetensors");
-  const Estimator estimator(open_model(saved.path));
-  const TrajectoryBatch set = simulate_set(estimator.system(), 0, {.seed = 6, .length = 200}, 3).all;
-  const std::vector<Estimate> estimates = estimator.estimate(set.z.data(), 3, 200, set.sampling.data());
-  torch::NoGradGuard no_grad;
-  const torch::Tensor y = saved.network->forward(torch::from_blob(const_cast<float*>(set.z.data()), {3, 200, 1})).to(torch::kFloat64);
-  for (int64_t b = 0; b < 3; ++b) {
-    const torch::Tensor row = y[b].contiguous();
-    const auto scaled = GaussianMixture::from_free_vector({row.data_ptr<double>(), static_cast<size_t>(row.numel())}, 10, 2, CovarianceKind::kFull);
-    const double s[2] = {0.3, -0.2}, theta[2] = {-0.5 + (s[0] + 1) / 2 * 2, 0.01 + (s[1] + 1) / 2 * 0.99};
-    const double jacobian = std::log(1.0) + std::log(0.99 / 2);
-    EXPECT_NEAR(estimates[static_cast<size_t>(b)].posterior.log_density(theta), scaled.log_density(s) - jacobian, 1e-2);
+  for (const std::string preset : {"fast", "paper"}) {  // box and linear coordinates
+    const SavedModel saved = random_model("soup", preset, {100, 400}, "penn-plain-test-2.safetensors");
+    const Estimator estimator(open_model(saved.path));
+    const TrajectoryBatch set = simulate_set(estimator.system(), 0, {.seed = 6, .length = 200}, 3).all;
+    const std::vector<Estimate> estimates = estimator.estimate(set.z.data(), 3, 200, set.sampling.data());
+    torch::NoGradGuard no_grad;
+    const torch::Tensor y = saved.network->forward(torch::from_blob(const_cast<float*>(set.z.data()), {3, 200, 1})).to(torch::kFloat64);
+    for (int64_t b = 0; b < 3; ++b) {
+      const torch::Tensor row = y[b].contiguous();
+      const auto mixture = GaussianMixture::from_free_vector({row.data_ptr<double>(), static_cast<size_t>(row.numel())}, 10, 2, CovarianceKind::kFull);
+      const double s[2] = {0.3, -0.2};
+      double theta[2] = {-0.5 + (s[0] + 1) / 2 * 2, 0.01 + (s[1] + 1) / 2 * 0.99}, jacobian = std::log(1.0) + std::log(0.99 / 2);
+      if (preset == "fast") {
+        theta[0] = -0.5 + 2 * normal_cdf(s[0]), theta[1] = 0.01 + 0.99 * normal_cdf(s[1]);
+        jacobian = std::log(2 * normal_density(s[0])) + std::log(0.99 * normal_density(s[1]));
+      }
+      EXPECT_NEAR(estimates[static_cast<size_t>(b)].posterior.log_density(theta), mixture.log_density(s) - jacobian, 1e-2) << preset;
+    }
   }
 }
 

@@ -212,7 +212,7 @@ TEST(draw_test, densities_are_the_posteriors_of_the_estimator) {
     const Json& posterior = page.at("posteriors").at("oup " + test.name);
     const ObservedTrajectory z = simulate_test(model.system(), 0, test, model.info().lengths);
     const float sampling = 0.1f;
-    const GaussianMixture q = model.estimate(z.z.data(), 1, z.n, &sampling)[0].posterior;
+    const GaussianMixture q = model.estimate(z.z.data(), 1, z.n, &sampling)[0].posterior.mixture();
     for (size_t j = 0; j < q.components(); ++j) {
       EXPECT_DOUBLE_EQ(posterior.at("weights").at(j), q.weight(j));
       EXPECT_DOUBLE_EQ(posterior.at("factors").at(j).at(1).at(3), q.factor(j)[1 * 5 + 3]);

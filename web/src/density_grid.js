@@ -4,23 +4,32 @@ import { contours } from "d3-contour";
 // Density of (theta_a, theta_b) at the centres of nx x ny cells over [x0, x1] x [y0, y1]; values (ny * nx), row 0 at y0.
 // A ridge narrower than a cell would fall between the centres and be drawn as beads; so a component whose smallest standard deviation, in
 // any direction, is below one cell is widened to one cell. All others are exact. `exact` leaves the widening out.
-export function densityGrid(mixture, a, b, [x0, x1], [y0, y1], nx, ny, exact = false) {
-  const m = mixture.dimension, values = new Float64Array(nx * ny), hx = (x1 - x0) / nx, hy = (y1 - y0) / ny;
+export function densityGrid(law, a, b, xRange, yRange, nx, ny, exact = false) {
+  return law.axes ? boxedGrid(law, a, b, xRange, yRange, nx, ny, exact) : linearGrid(law.mixture, a, b, xRange, yRange, nx, ny, exact);
+}
+
+const REACH = 6.5;  // standard deviations: exp(-6.5^2 / 2) = 7e-10
+
+// Of component j in (a, b): means, variance of x, slope of y on x, and the variance of y given x. hx, hy: a cell, in units of the coordinates.
+function component(mixture, j, a, b, hx, hy, exact) {
+  const m = mixture.dimension, s = mixture.covarianceOf(j), sxy = s[a * m + b];
+  const widen = exact ? 0 : Math.max(0, 1 - smallestEigenvalue(s[a * m + a] / hx ** 2, s[b * m + b] / hy ** 2, sxy / (hx * hy)));
+  const sxx = s[a * m + a] + widen * hx ** 2, syy = s[b * m + b] + widen * hy ** 2, slope = sxy / sxx;
+  const rest = Math.max(syy - slope * sxy, 1e-14 * syy);  // forming it loses digits, which a picture does not need
+  return { mx: mixture.means[j][a], my: mixture.means[j][b], sxx, slope, rest, front: mixture.weights[j] / (2 * Math.PI * Math.sqrt(sxx * rest)) };
+}
+
+function linearGrid(mixture, a, b, [x0, x1], [y0, y1], nx, ny, exact) {
+  const values = new Float64Array(nx * ny), hx = (x1 - x0) / nx, hy = (y1 - y0) / ny;
   for (let j = 0; j < mixture.components; ++j) {
-    const w = mixture.weights[j];
-    if (w < 1e-12) continue;
-    const s = mixture.covarianceOf(j), mx = mixture.means[j][a], my = mixture.means[j][b];
-    const sxy = s[a * m + b], widen = exact ? 0 : Math.max(0, 1 - smallestEigenvalue(s[a * m + a] / hx ** 2, s[b * m + b] / hy ** 2, sxy / (hx * hy)));
-    const sxx = s[a * m + a] + widen * hx ** 2, syy = s[b * m + b] + widen * hy ** 2;
-    const slope = sxy / sxx;
-    const rest = Math.max(syy - slope * sxy, 1e-14 * syy);  // variance of y given x; forming it loses digits, which a picture does not need
-    const sdx = Math.sqrt(sxx), sdy = Math.sqrt(rest), reach = 6.5;  // exp(-6.5^2 / 2) = 7e-10
-    const front = w / (2 * Math.PI * sdx * sdy), factor = Math.exp((-hy * hy) / rest);
-    const first = Math.max(0, Math.floor((mx - reach * sdx - x0) / hx)), last = Math.min(nx - 1, Math.ceil((mx + reach * sdx - x0) / hx));
+    if (mixture.weights[j] < 1e-12) continue;
+    const { mx, my, sxx, slope, rest, front } = component(mixture, j, a, b, hx, hy, exact);
+    const sdx = Math.sqrt(sxx), sdy = Math.sqrt(rest), factor = Math.exp((-hy * hy) / rest);
+    const first = Math.max(0, Math.floor((mx - REACH * sdx - x0) / hx)), last = Math.min(nx - 1, Math.ceil((mx + REACH * sdx - x0) / hx));
     for (let c = first; c <= last; ++c) {
       const dx = x0 + (c + 0.5) * hx - mx, middle = my + slope * dx, column = front * Math.exp((-0.5 * dx * dx) / sxx);
       if (column < 1e-300) continue;
-      const low = Math.max(0, Math.floor((middle - reach * sdy - y0) / hy)), high = Math.min(ny - 1, Math.ceil((middle + reach * sdy - y0) / hy));
+      const low = Math.max(0, Math.floor((middle - REACH * sdy - y0) / hy)), high = Math.min(ny - 1, Math.ceil((middle + REACH * sdy - y0) / hy));
       // exp(-(dy + hy)^2 / 2 rest) = exp(-dy^2 / 2 rest) * ratio, and the ratio itself falls by the same factor at every step: no more exp.
       const dy = y0 + (low + 0.5) * hy - middle;
       let value = column * Math.exp((-0.5 * dy * dy) / rest), ratio = Math.exp((-hy * (dy + 0.5 * hy)) / rest);
@@ -36,6 +45,36 @@ export function densityGrid(mixture, a, b, [x0, x1], [y0, y1], nx, ny, exact = f
     }
   }
   return values;
+}
+
+// The same in box coordinates, where even cells of theta are uneven in u: the density of u at their centres, times du/dx du/dy.
+function boxedGrid({ mixture, axes }, a, b, [x0, x1], [y0, y1], nx, ny, exact) {
+  const values = new Float64Array(nx * ny), x = axes[a].cells(x0, x1, nx), y = axes[b].cells(y0, y1, ny);
+  const cell = (axis, u, h) => h / axis.slope(Math.min(4, Math.max(-4, u)));  // where the component lies
+  for (let j = 0; j < mixture.components; ++j) {
+    if (mixture.weights[j] < 1e-12) continue;
+    const { mx, my, sxx, slope, rest, front } = component(mixture, j, a, b, cell(axes[a], mixture.means[j][a], (x1 - x0) / nx), cell(axes[b], mixture.means[j][b], (y1 - y0) / ny), exact);
+    const sdx = Math.sqrt(sxx), reachY = REACH * Math.sqrt(rest), half = -0.5 / rest;
+    for (let c = 0; c < nx; ++c) {
+      const dx = x.u[c] - mx;
+      if (x.rate[c] === 0 || Math.abs(dx) > REACH * sdx) continue;
+      const middle = my + slope * dx, column = front * x.rate[c] * Math.exp((-0.5 * dx * dx) / sxx);
+      for (let r = firstAbove(y.u, middle - reachY); r < ny && y.u[r] <= middle + reachY; ++r) values[r * nx + c] += column * Math.exp(half * (y.u[r] - middle) ** 2);
+    }
+  }
+  for (let r = 0; r < ny; ++r) for (let c = 0; c < nx; ++c) values[r * nx + c] *= y.rate[r];
+  return values;
+}
+
+// The first index with values[i] >= limit; values rise.
+function firstAbove(values, limit) {
+  let low = 0, high = values.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (values[middle] < limit) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 const smallestEigenvalue = (xx, yy, xy) => (xx + yy) / 2 - Math.hypot((xx - yy) / 2, xy);

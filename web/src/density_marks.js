@@ -22,23 +22,23 @@ export function drawOutline(pen, panel, f) {
   pen.path((c) => traceShape(c, panel.shapes[0], f, panel.cells), { stroke: "prior", width: 1, dash: [3, 2], round: true });
 }
 
-const ANGLES = Array.from({ length: 36 }, (_, k) => (2 * Math.PI * (k + 1)) / 36), COSINES = ANGLES.map(Math.cos), SINES = ANGLES.map(Math.sin);
+const RIM = [5, 31, 14, 22, 0, 18, 9, 27];  // places on the outline for a label, best first
 
-// theta = centre + cos t (ux, uy) + sin t (0, vy): the image of a circle under the lower Cholesky factor.
+// ellipses: {number, weight, outline (x, y, x, y, ...)} in data units.
 export function drawEllipses(pen, ellipses, f, { width = 0.75, labels = false, size = 11 } = {}) {
-  const px = f.x(1) - f.x(0), py = f.y(1) - f.y(0);  // pixels per unit: the axes are linear, and calling the scales is slow
+  const px = f.x(1) - f.x(0), py = f.y(1) - f.y(0), left = f.x(0), bottom = f.y(0);  // the axes are linear, and calling the scales is slow
   pen.path((c) => {
-    for (const e of ellipses) {
-      const x = f.x(e.x), y = f.y(e.y), ux = px * e.ux, uy = py * e.uy, vy = py * e.vy;
-      c.moveTo(x + ux, y + uy);
-      for (let k = 0; k < COSINES.length; ++k) c.lineTo(x + COSINES[k] * ux, y + COSINES[k] * uy + SINES[k] * vy);
+    for (const { outline } of ellipses) {
+      const last = outline.length - 2;
+      c.moveTo(left + px * outline[last], bottom + py * outline[last + 1]);
+      for (let k = 0; k <= last; k += 2) c.lineTo(left + px * outline[k], bottom + py * outline[k + 1]);
     }
   }, { stroke: "ink", width, opacity: 0.75 });
   if (!labels) return;
   const placed = [];
   for (const e of [...ellipses].sort((a, b) => b.weight - a.weight)) {
-    // On the rim, where other labels leave room; components on top of each other get the first free angle.
-    const spot = [0.8, -0.8, 2.4, -2.4, 0, 3.14, 1.57, -1.57].map((t) => [f.x(e.x + Math.cos(t) * e.ux), f.y(e.y + Math.cos(t) * e.uy + Math.sin(t) * e.vy)])
+    // On the rim, where other labels leave room; components on top of each other get the first free place.
+    const spot = RIM.map((k) => [f.x(e.outline[2 * k]), f.y(e.outline[2 * k + 1])])
       .find(([x, y]) => x > f.left + 8 && x < f.left + f.width - 8 && y > f.top + 8 && y < f.top + f.height - 8 &&
         placed.every(([px, py]) => Math.abs(px - x) > 1.3 * size || Math.abs(py - y) > 1.1 * size));
     if (!spot) continue;

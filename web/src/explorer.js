@@ -44,7 +44,7 @@ export class Explorer {
 
   // (M x M) in the order of all parameters; rows of fixed ones hold NaN
   correlation() {
-    const inner = this.view.mixture.correlation(), at = this.view.position;
+    const inner = this.view.joint.correlation(), at = this.view.position;
     return at.map((i) => at.map((j) => (i < 0 || j < 0 ? NaN : inner[i][j])));
   }
 
@@ -164,7 +164,7 @@ export class Explorer {
 
 // The pair worth looking at first: the largest correlation.
 function strongestPair(posterior) {
-  const r = posterior.mixture.correlation();
+  const r = posterior.law.correlation();
   let best = [0, posterior.size > 1 ? 1 : 0];
   for (let b = 1; b < posterior.size; ++b) for (let a = 0; a < b; ++a) if (Math.abs(r[a][b]) > Math.abs(r[best[0]][best[1]]) || best[0] === best[1]) best = [a, b];
   return best;

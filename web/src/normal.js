@@ -18,11 +18,53 @@ export function erfc(x) {
 export const normalCdf = (z) => 0.5 * erfc(-z / Math.SQRT2);
 export const normalDensity = (z) => Math.exp(-0.5 * z * z) / Math.sqrt(2 * Math.PI);
 
-// Phi^-1 by bisection and Newton on a bracket that holds every double probability above 1e-300.
+// Phi to 1e-7, several times as fast: for lines that are only drawn. Hastings' approximation of the tail (Abramowitz and Stegun 26.2.17).
+export function roughCdf(z) {
+  const t = 1 / (1 + 0.2316419 * Math.abs(z));
+  const tail = normalDensity(z) * t * (0.31938153 + t * (-0.356563782 + t * (1.781477937 + t * (-1.821255978 + t * 1.330274429))));
+  return z > 0 ? 1 - tail : tail;
+}
+
+// Phi^-1: Hastings' rational guess (26.2.23, off by 4.5e-4), then Halley's steps, each of which cubes the error.
 export function normalQuantile(p) {
   if (!(p > 0)) return p === 0 ? -Infinity : NaN;
   if (!(p < 1)) return p === 1 ? Infinity : NaN;
-  return solveMonotone((z) => normalCdf(z), normalDensity, p, -40, 40);
+  if (p === 0.5) return 0;
+  if (p > 0.5) return -normalQuantile(1 - p);
+  const t = Math.sqrt(-2 * Math.log(p));
+  let z = (2.515517 + t * (0.802853 + t * 0.010328)) / (1 + t * (1.432788 + t * (0.189269 + t * 0.001308))) - t;
+  for (let i = 0; i < 2; ++i) {
+    const error = (normalCdf(z) - p) / normalDensity(z);
+    z -= error / (1 + 0.5 * z * error);
+  }
+  return z;
+}
+
+// Nodes and weights of Gauss and Legendre on [-1, 1]: roots of P_n by Newton's method.
+function gaussLegendre(n) {
+  return Array.from({ length: n }, (_, i) => {
+    let x = Math.cos((Math.PI * (i + 0.75)) / (n + 0.5)), slope = 1;
+    for (let step = 0; step < 100; ++step) {
+      let p = 1, before = 0;
+      for (let k = 1; k <= n; ++k) [p, before] = [((2 * k - 1) * x * p - (k - 1) * before) / k, p];
+      slope = (n * (x * p - before)) / (x * x - 1);
+      x -= p / slope;
+      if (Math.abs(p / slope) < 1e-15) break;
+    }
+    return [x, 2 / ((1 - x * x) * slope * slope)];
+  });
+}
+const FEW = gaussLegendre(8), MANY = gaussLegendre(32);
+
+// Cov(Phi(x), Phi(y)) for x, y jointly normal: Phi_2(a, b; rho) - Phi(a) Phi(b), as in penn/density/posterior.cc.
+export function probitCovariance(a, b, rho) {
+  const half = 0.5 * Math.asin(Math.min(1, Math.max(-1, rho)));
+  let sum = 0;
+  for (const [x, weight] of Math.abs(rho) < 0.2 ? FEW : MANY) {
+    const s = Math.sin(half * (1 + x));
+    sum += weight * Math.exp(-(a * a + b * b - 2 * a * b * s) / (2 * (1 - s * s)));
+  }
+  return (sum * half) / (2 * Math.PI);
 }
 
 // x in [low, high] with f(x) = p, f rising with derivative df: Newton inside the bracket, halving whenever Newton leaves it.

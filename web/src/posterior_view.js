@@ -2,19 +2,21 @@
 // first drawn and kept, so that choosing another pair costs nothing and a slider only what is visible.
 import { densityGrid, highestDensityLevels, massOf, regionShapes } from "./density_grid.js";
 import { parameterParts, plainLabel } from "./labels.js";
-import { Mixture, others } from "./mixture.js";
+import { others } from "./mixture.js";
+import { PosteriorLaw } from "./posterior_law.js";
 
 export const PROBABILITIES = [0.95, 0.68, 0.5];  // outer to inner
+const POINTS = 36, ANGLES = Array.from({ length: POINTS }, (_, k) => (2 * Math.PI * k) / POINTS), COSINES = ANGLES.map(Math.cos), SINES = ANGLES.map(Math.sin);
 
 export class Posterior {
   constructor(result) {
     this.result = result;
-    this.mixture = Mixture.fromJson(result);
+    this.law = PosteriorLaw.fromJson(result);
     this.parameters = result.parameters.map((p) => (typeof p === "string" ? { name: p } : p));
     this.size = this.parameters.length;
     this.labels = this.parameters.map(parameterParts);
     this.names = this.labels.map(plainLabel);
-    this.laws = this.parameters.map((_, k) => this.mixture.marginal1d(k));
+    this.laws = this.parameters.map((_, k) => this.law.marginal1d(k));
     this.whole = new View(this, new Map());
   }
   // What an axis shows: nearly all of the posterior and the truth; or the whole prior box.
@@ -41,14 +43,14 @@ export class View {
     this.posterior = posterior;
     this.fixed = fixed;
     const indices = [...fixed.keys()].sort((a, b) => a - b);
-    this.mixture = fixed.size ? posterior.mixture.conditional(indices, indices.map((k) => fixed.get(k))) : posterior.mixture;
-    this.position = new Array(posterior.size).fill(-1);  // of a parameter in this.mixture; -1: fixed
+    this.joint = fixed.size ? posterior.law.conditional(indices, indices.map((k) => fixed.get(k))) : posterior.law;
+    this.position = new Array(posterior.size).fill(-1);  // of a parameter in this.joint; -1: fixed
     others(indices, posterior.size).forEach((k, i) => (this.position[k] = i));
     this.laws = [];
     this.panels = new Map();
   }
   law(k) {
-    return this.position[k] < 0 ? null : (this.laws[k] ??= this.mixture.marginal1d(this.position[k]));
+    return this.position[k] < 0 ? null : (this.laws[k] ??= this.joint.marginal1d(this.position[k]));
   }
   // The density of one parameter at xs, kept for the grid asked for last.
   line(k, xs) {
@@ -59,7 +61,7 @@ export class View {
     return this.lines[k].ys;
   }
   mean(k) {
-    this.means ??= this.mixture.mean();
+    this.means ??= this.joint.mean();
     return this.position[k] < 0 ? this.fixed.get(k) : this.means[this.position[k]];
   }
   // {values, levels, shapes (one multi-polygon per probability, in cells), xRange, yRange, cells}
@@ -69,7 +71,7 @@ export class View {
     return this.panels.get(key);
   }
   computePanel(a, b, xRange, yRange, cells, probabilities = PROBABILITIES) {
-    const values = densityGrid(this.mixture, this.position[a], this.position[b], xRange, yRange, cells, cells);
+    const values = densityGrid(this.joint, this.position[a], this.position[b], xRange, yRange, cells, cells);
     const levels = this.levels(a, b, xRange, yRange, cells, values, probabilities);
     return { values, levels, shapes: regionShapes(values, levels, cells), xRange, yRange, cells };
   }
@@ -78,15 +80,21 @@ export class View {
     const area = (x, y) => ((x[1] - x[0]) * (y[1] - y[0])) / cells ** 2;
     if (massOf(values, area(xRange, yRange)) > 0.995) return highestDensityLevels(values, area(xRange, yRange), probabilities);
     const wide = (k) => [this.law(k).quantile(0.0005), this.law(k).quantile(0.9995)], x = wide(a), y = wide(b);
-    return highestDensityLevels(densityGrid(this.mixture, this.position[a], this.position[b], x, y, cells, cells), area(x, y), probabilities);
+    return highestDensityLevels(densityGrid(this.joint, this.position[a], this.position[b], x, y, cells, cells), area(x, y), probabilities);
   }
-  // Components above a weight, with the 1-sigma ellipse of two parameters: centre, half axes as two vectors of data units.
+  // Components above a weight, with the outline of their 1-sigma ellipse in two parameters: POINTS times x, y. In box coordinates it is the image of an ellipse.
   ellipses(a, b, threshold) {
-    const i = this.position[a], j = this.position[b], q = this.mixture, m = q.dimension, result = [];
+    const i = this.position[a], j = this.position[b], { mixture: q, axes } = this.joint, m = q.dimension, result = [];
     for (let n = 0; n < q.components; ++n) {
       if (q.weights[n] < threshold) continue;
-      const s = q.covarianceOf(n), sx = Math.sqrt(s[i * m + i]), rest = Math.max(0, s[j * m + j] - (s[i * m + j] / sx) ** 2);
-      result.push({ number: n + 1, weight: q.weights[n], x: q.means[n][i], y: q.means[n][j], ux: sx, uy: s[i * m + j] / sx, vy: Math.sqrt(rest) });
+      // centre + cos t (ux, uy) + sin t (0, vy): the image of a circle under the lower Cholesky factor
+      const s = q.covarianceOf(n), ux = Math.sqrt(s[i * m + i]), uy = s[i * m + j] / ux, vy = Math.sqrt(Math.max(0, s[j * m + j] - uy * uy)), outline = new Float64Array(2 * POINTS);
+      for (let k = 0; k < POINTS; ++k) {
+        const x = q.means[n][i] + COSINES[k] * ux, y = q.means[n][j] + COSINES[k] * uy + SINES[k] * vy;
+        outline[2 * k] = axes ? axes[i].roughFrom(x) : x;
+        outline[2 * k + 1] = axes ? axes[j].roughFrom(y) : y;
+      }
+      result.push({ number: n + 1, weight: q.weights[n], outline });
     }
     return result;
   }

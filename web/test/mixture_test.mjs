@@ -4,20 +4,23 @@ import { execFileSync } from "node:child_process";
 import { test } from "node:test";
 import { densityGrid, highestDensityLevels } from "../src/density_grid.js";
 import { Mixture } from "../src/mixture.js";
+import { PosteriorLaw } from "../src/posterior_law.js";
 import { Posterior, PROBABILITIES, View } from "../src/posterior_view.js";
-import { NormalMixture, erfc, normalCdf, normalQuantile } from "../src/normal.js";
+import { NormalMixture, erfc, normalCdf, normalQuantile, probitCovariance, roughCdf } from "../src/normal.js";
 
 const cases = JSON.parse(execFileSync(`${process.env.PENN_TEST_PROGRAMS}/mixture_values`, { maxBuffer: 1 << 28 }));
 const near = (actual, expected, tolerance, what) =>
   assert.ok(Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected)), `${what}: ${actual}, expected ${expected}`);
 
+const linear = (mixture) => new PosteriorLaw(mixture, null);
+
 for (const json of cases) {
-  test(`values_equal_those_of_the_library_at_condition_${json.condition}`, () => {
-    const q = Mixture.fromJson(json);
+  test(`values_equal_those_of_the_library_in_${json.coordinates}_coordinates_at_condition_${json.condition}`, () => {
+    const q = PosteriorLaw.fromJson(json);
     json.points.forEach((theta, i) => near(q.logDensity(theta), json.log_density[i], 1e-6, `ln q at point ${i}`));
     for (const part of json.parts) {
       near(q.marginal(part.pair).logDensity(part.pair.map((k) => part.theta[k])), part.marginal, 1e-6, "pair");
-      const free = q.means[0].length - part.fixed.length, conditional = q.conditional(part.fixed, part.values);
+      const free = q.dimension - part.fixed.length, conditional = q.conditional(part.fixed, part.values);
       assert.equal(conditional.dimension, free);
       const rest = part.theta.filter((_, k) => !part.fixed.includes(k));
       near(conditional.logDensity(rest), part.conditional, 1e-6, "conditional");
@@ -34,6 +37,7 @@ for (const json of cases) {
     q.correlation().forEach((row, a) => row.forEach((x, b) => near(x, json.correlation[a][b], 1e-9, "correlation")));
   });
 
+  if (json.coordinates === "box") continue;
   // Without factors the covariances are all there is, and writing them in doubles has cost condition * 1e-16 of the quadratic form.
   test(`covariances_alone_lose_no_more_than_their_rounding_at_condition_${json.condition}`, () => {
     const q = Mixture.fromJson({ ...json, factors: undefined });
@@ -62,6 +66,8 @@ test("normal_law_has_its_known_values", () => {
   near(erfc(5) / 1.5374597944280349e-12, 1, 1e-12, "erfc(5)");
   for (const x of [2.5 - 1e-15, 2.5 + 1e-15]) near(erfc(x) / 4.069520174449589e-4, 1, 1e-12, "where series and fraction meet");
   for (const z of [-8, -3, -1, 0.3, 2.5, 5]) near(normalQuantile(normalCdf(z)), z, 1e-9, "inverse");
+  for (const z of [-6, -1, -0.1, 0, 0.4, 3]) near(roughCdf(z), normalCdf(z), 1e-7, "rough");
+  for (const rho of [-0.9, 0.1, 0.5]) near(probitCovariance(0, 0, rho), Math.asin(rho) / (2 * Math.PI), 1e-12, "covariance of probabilities");
   const law = new NormalMixture([0.3, 0.7], [-1, 2], [0.5, 0.1]);
   for (const p of [1e-6, 0.1, 0.29, 0.3, 0.31, 0.9]) near(law.cdf(law.quantile(p)), p, 1e-9, "cdf of quantile");
 });
@@ -71,7 +77,7 @@ test("normal_law_has_its_known_values", () => {
 // a ring of a few cells, 0.001 in probability. (The mean lies off the lattice: on it, whole rings of cells have equal values.)
 test("highest_density_levels_of_a_gaussian_are_the_known_ones", () => {
   const q = Mixture.fromJson({ weights: [1], means: [[1.0123, 1.9876]], covariances: [[[4, 1.2], [1.2, 1]]] });
-  const values = densityGrid(q, 0, 1, [-9, 11], [-3, 7], 400, 400, true), area = (20 / 400) * (10 / 400);
+  const values = densityGrid(linear(q), 0, 1, [-9, 11], [-3, 7], 400, 400, true), area = (20 / 400) * (10 / 400);
   const peak = 1 / (2 * Math.PI * Math.sqrt(4 - 1.44));
   const p = [0.5, 0.68, 0.95];
   highestDensityLevels(values, area, p).forEach((level, i) => near(1 - level / peak, p[i], 0.001, `level ${p[i]}`));
@@ -91,16 +97,36 @@ test("a_window_cuts_regions_but_does_not_change_their_levels", () => {
 });
 
 test("the_grid_is_the_pair_density", () => {
-  const q = Mixture.fromJson(cases[0]), grid = densityGrid(q, 3, 7, [0, 1], [0, 1], 20, 20, true), pair = q.marginal([3, 7]);
-  for (const [r, c] of [[3, 4], [10, 9], [15, 12]]) {
-    const exact = Math.exp(pair.logDensity([(c + 0.5) / 20, (r + 0.5) / 20]));
-    assert.ok(Math.abs(grid[r * 20 + c] - exact) < 1e-6 * (1 + exact), `${grid[r * 20 + c]} ${exact}`);
+  for (const [json, a, b, xs, ys] of [[cases[0], 3, 7, [0, 10], [0, 1]], [cases[3], 4, 8, [1, 1.1], [5, 5.1]]]) {
+    const q = PosteriorLaw.fromJson(json);
+    const grid = densityGrid(q, a, b, xs, ys, 20, 20, true), pair = q.marginal([a, b]);
+    let largest = 0;
+    for (let r = 0; r < 20; ++r)
+      for (let c = 0; c < 20; ++c) {
+        const exact = Math.exp(pair.logDensity([xs[0] + ((c + 0.5) / 20) * (xs[1] - xs[0]), ys[0] + ((r + 0.5) / 20) * (ys[1] - ys[0])]));
+        largest = Math.max(largest, exact);
+        assert.ok(Math.abs(grid[r * 20 + c] - exact) < 1e-6 * (1 + exact), `${grid[r * 20 + c]} ${exact}`);
+      }
+    assert.ok(largest > 0.1, "the grid holds something");
   }
+});
+
+test("outside_the_box_and_at_its_edge", () => {
+  const flat = { coordinates: "box", box: { low: [0, 2], high: [1, 6] }, weights: [1], means: [[0, 0]], covariances: [[[1, 0], [0, 1]]] };
+  const q = PosteriorLaw.fromJson(flat);
+  for (const theta of [[0.001, 2.1], [0.5, 5.9999]]) near(q.logDensity(theta), -Math.log(4), 1e-9, "flat");
+  assert.equal(q.logDensity([1.1, 3]), -Infinity);
+  assert.equal(q.marginal1d(0).density(-0.1), 0);
+  near(q.marginal1d(1).sd(), 4 / Math.sqrt(12), 1e-9, "sd");
+  const values = densityGrid(q, 0, 1, [-0.5, 1.5], [0, 8], 40, 40), inside = values.filter((v) => v > 0);
+  assert.equal(inside.length, 20 * 20);
+  inside.forEach((v) => near(v, 0.25, 1e-9, "grid"));
+  assert.throws(() => PosteriorLaw.fromJson({ ...flat, coordinates: "polar" }), /another version/);
 });
 
 test("a_ridge_narrower_than_a_cell_keeps_its_mass", () => {
   const q = Mixture.fromJson({ weights: [1], means: [[0, 0]], covariances: [[[1, 1 - 1e-9], [1 - 1e-9, 1]]] });
-  const values = densityGrid(q, 0, 1, [-5, 5], [-5, 5], 32, 32), total = values.reduce((a, b) => a + b) * (10 / 32) ** 2;
+  const values = densityGrid(linear(q), 0, 1, [-5, 5], [-5, 5], 32, 32), total = values.reduce((a, b) => a + b) * (10 / 32) ** 2;
   near(total, 1, 0.02, "mass");
   // no beads: along the diagonal the density never falls below the mean of its neighbours by more than a hair
   for (let k = 8; k < 24; ++k) assert.ok(values[k * 33] > 0.98 * Math.sqrt(values[(k - 1) * 33] * values[(k + 1) * 33]));

@@ -1,0 +1,95 @@
+// The posterior as its readers meet it, in the parameters' own units: a Gaussian mixture in the coordinates of the model.
+//   Linear coordinates: the mixture is one of the parameters themselves, the paper's form. It leaks over the edges of the box.
+//   Box coordinates (box_coordinates.h): a mixture of u, theta_k = lo_k + (hi_k - lo_k) Phi(u_k). Nothing lies outside the box, and everything stays in
+//   closed form: ln q(theta) = ln q_u(u) - sum_k ln d theta_k / d u_k; quantiles, draws and conditionals through u; moments by
+//     E Phi(u) = Phi(a),  Cov(Phi(u), Phi(v)) = Phi_2(a, b; rho) - Phi(a) Phi(b),  a = mu_u / sqrt(1 + s_uu),  rho = s_uv / sqrt((1 + s_uu)(1 + s_vv)).
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "penn/density/box_component.h"
+#include "penn/density/gaussian_mixture.h"
+#include "penn/density/mixture_modes.h"
+#include "penn/density/truncated_mixture.h"
+
+namespace penn {
+
+enum class Coordinates { kLinear, kBox };
+
+// Cov(Phi(x), Phi(y)) = Phi_2(a, b; rho) - Phi(a) Phi(b), to about 1e-10 for |rho| <= 0.95; no digits are lost where it is small.
+double probit_covariance(double a, double b, double rho);
+
+// The law of one parameter.
+class MarginalLaw {
+ public:
+  MarginalLaw(NormalMixture1d mixture, Coordinates coordinates, double lo, double hi)
+      : mixture_(std::move(mixture)), in_box_(coordinates == Coordinates::kBox), lo_(lo), hi_(hi) {}
+
+  double log_density(double x) const;
+  double cdf(double x) const;
+  double survival(double x) const;
+  double quantile(double p) const;
+  double median() const { return quantile(0.5); }
+  double mean() const;
+  double sd() const;
+  double kurtosis() const;  // fourth central moment over the squared variance; 3 for a Gaussian
+
+ private:
+  NormalMixture1d mixture_;
+  bool in_box_;
+  double lo_, hi_;
+};
+
+class Posterior {
+ public:
+  Posterior(GaussianMixture mixture, Coordinates coordinates, Box box);
+
+  const GaussianMixture& mixture() const { return mixture_; }  // in its coordinates
+  Coordinates coordinates() const { return coordinates_; }
+  bool in_box() const { return coordinates_ == Coordinates::kBox; }
+  const Box& box() const { return box_; }
+  std::size_t dimension() const { return mixture_.dimension(); }
+  std::size_t components() const { return mixture_.components(); }
+  double weight(std::size_t j) const { return mixture_.weight(j); }
+  std::vector<double> component_centre(std::size_t j) const { return from_coordinates(mixture_.component_mean(j)); }
+
+  std::vector<double> to_coordinates(std::span<const double> theta) const;  // a theta on the edge or beyond it: just inside
+  std::vector<double> from_coordinates(std::span<const double> u) const;
+
+  double log_density(std::span<const double> theta) const;  // in box coordinates -inf outside the box
+  std::vector<double> mean() const;                         // the point estimate
+  DenseMatrix covariance() const;
+  DenseMatrix correlation() const;
+  MarginalLaw marginal(std::size_t k) const;
+  // The law of the other parameters, in rising order, given theta[indices[i]] = values[i].
+  Posterior conditional(std::span<const std::size_t> indices, std::span<const double> values) const;
+  // Local maxima of the mixture in its own coordinates, told in the parameters' units.
+  std::vector<Mode> modes(const ModeOptions& options = {}) const;
+
+  std::vector<double> sample(std::size_t n, DrawStream& draws) const;  // (n * M), as the mixture is
+  double outside_mass() const;                                         // of the box; 0 in box coordinates
+
+ private:
+  GaussianMixture mixture_;
+  Coordinates coordinates_;
+  Box box_;
+};
+
+// The posterior cut to its box, which in box coordinates is the posterior itself.
+class PosteriorInBox {
+ public:
+  explicit PosteriorInBox(Posterior posterior);
+  double log_density(std::span<const double> theta) const;
+  TruncatedDraws sample(std::size_t n, DrawStream& draws) const;
+
+ private:
+  Posterior posterior_;
+  std::vector<TruncatedMixture> cut_;  // one for linear coordinates, none for box coordinates
+};
+
+const char* coordinates_name(Coordinates coordinates);  // "linear", "box"
+
+}  // namespace penn

@@ -53,8 +53,8 @@ std::string calibration_table(const CalibrationReport& report) {
   for (size_t i = 0; i < std::min<size_t>(pairs.size(), 6); ++i)
     out += fmt::format("  {}, {}  {:+.2f} ({:.2f})\n", report.parameters[static_cast<size_t>(pairs[i].first)].name,
                        report.parameters[static_cast<size_t>(pairs[i].second)].name, pairs[i].correlation.mean, pairs[i].correlation.sd);
-  out += fmt::format("\nmass outside the box {:.2f} %; familiarity below 0.01: {:.2f} % of the trajectories (1 % expected)\n\n",
-                     100 * report.outside_mass, 100 * report.unfamiliar_share);
+  out += fmt::format("\n{}familiarity below 0.01: {:.2f} % of the trajectories (1 % expected)\n\n",
+                     report.outside_mass > 0 ? fmt::format("mass outside the box {:.2f} %; ", 100 * report.outside_mass) : "", 100 * report.unfamiliar_share);
   for (const std::string& sentence : report.verdict) out += sentence + "\n";
   return out;
 }

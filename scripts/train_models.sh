@@ -9,14 +9,14 @@ penn=${PENN:-build/penn}
 # SYSTEM, minutes on one core, lengths, further options
 recipe() {
   case $1 in
-    soup)       echo "soup      36  200:5000" ;;
+    soup)       echo "soup      45  200:5000" ;;
     oup)        echo "oup       110 200:5000" ;;
-    dvdp)       echo "dvdp      60  200:2000" ;;
-    cfhn-x1x2)  echo "cfhn:x1x2 60  500:2000" ;;
-    cfhn-x1)    echo "cfhn:x1   60  500:2000" ;;
-    cfhn-mean)  echo "cfhn:mean 60  500:2000" ;;
-    airfoil)    echo "airfoil   60  300:2000" ;;
-    soup-paper) echo "soup      60  1000 --preset paper --batch 64 --validation 2000" ;;
+    dvdp)       echo "dvdp      45  200:2000" ;;
+    cfhn-x1x2)  echo "cfhn:x1x2 50  500:2000" ;;
+    cfhn-x1)    echo "cfhn:x1   50  500:2000" ;;
+    cfhn-mean)  echo "cfhn:mean 50  500:2000" ;;
+    airfoil)    echo "airfoil   50  300:2000" ;;
+    soup-paper) echo "soup      45  1000 --preset paper --batch 64 --validation 2000" ;;
     oup-paper)  echo "oup       110 1000 --preset paper --batch 64 --validation 2000" ;;
     dvdp-full)        echo "dvdp 10 500" ;;
     dvdp-diagonal)    echo "dvdp 10 500 --covariance diagonal" ;;

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string optimiser = "soap", system, model, preset = "fast", covariance = "full", dataset, length, device = "cpu";
+  std::string optimiser = "soap", system, model, preset = "fast", covariance = "full", coordinates, dataset, length, device = "cpu";
   double minutes = 0, learning_rate = 0, checkpoint_seconds = 60;
   int64_t steps = 0, epochs = 0, batch = 0, validation = 0;
   int components = 10, threads = 0;
@@ -54,6 +54,7 @@ void apply(const Options& o, TrainOptions& train) {
   if (given("--batch")) train.batch = o.batch;
   if (given("--components")) train.components = o.components;
   if (given("--covariance")) train.full_covariance = o.covariance == "full";
+  if (given("--coordinates")) train.coordinates = o.coordinates;
   if (given("--validation")) train.validation = o.validation;
   if (given("--seed")) train.seed = o.seed;
   if (given("--optimiser")) train.optimiser = o.optimiser;
@@ -193,6 +194,7 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--batch", o->batch, "Trajectories per step");
   command->add_option("--components", o->components, "Components of the mixture");
   command->add_option("--covariance", o->covariance, "full (default) or diagonal")->check(CLI::IsMember({"full", "diagonal"}));
+  command->add_option("--coordinates", o->coordinates, "box (default of fast: the posterior keeps to the ranges of the parameters) or linear (of paper: a Gaussian mixture of the parameters themselves)")->check(CLI::IsMember({"box", "linear"}));
   command->add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   command->add_option("--validation", o->validation, "Trajectories of the validation set");

@@ -42,10 +42,12 @@ std::array<QuadraturePoint, n> gauss_legendre() {
 // By the trapezoidal rule on every component, which for smooth functions of a normal variable converges faster than any power of the step.
 template <class Function>
 double expectation(const NormalMixture1d& q, Function f) {
-  constexpr double kReach = 7, kStep = 0.25;  // in standard deviations; beyond is 3e-12 of the mass
+  constexpr double kReach = 7;  // in standard deviations; beyond is 3e-12 of the mass
   double sum = 0;
-  for (std::size_t j = 0; j < q.components(); ++j)
-    for (double z = -kReach; z <= kReach; z += kStep) sum += q.weight(j) * kStep * normal_density(z) * f(q.component_mean(j) + z * q.component_sd(j));
+  for (std::size_t j = 0; j < q.components(); ++j) {
+    const double step = 0.5 / std::max(1.0, q.component_sd(j));  // Phi(u) changes over distances of 1, phi over the component's own
+    for (double z = -kReach; z <= kReach; z += step) sum += q.weight(j) * step * normal_density(z) * f(q.component_mean(j) + z * q.component_sd(j));
+  }
   return sum;
 }
 
@@ -68,6 +70,7 @@ DenseMatrix correlation_of(DenseMatrix c) {
 // Plackett: d Phi_2 / d rho is the bivariate density, so the covariance is its integral from 0 to rho; with rho = sin t the integrand is smooth.
 double probit_covariance(double a, double b, double rho) {
   static const auto few = gauss_legendre<8>();
+  static const auto some = gauss_legendre<14>();
   static const auto many = gauss_legendre<32>();
   const double end = std::asin(std::clamp(rho, -1.0, 1.0)), half = 0.5 * end;
   const auto integrate = [&](const auto& points) {
@@ -78,7 +81,7 @@ double probit_covariance(double a, double b, double rho) {
     }
     return sum * half / (2 * M_PI);
   };
-  return std::abs(rho) < 0.2 ? integrate(few) : integrate(many);
+  return std::abs(rho) < 0.2 ? integrate(few) : std::abs(rho) < 0.6 ? integrate(some) : integrate(many);
 }
 
 double MarginalLaw::log_density(double x) const {
@@ -149,12 +152,15 @@ std::vector<double> Posterior::from_coordinates(std::span<const double> u) const
 
 double Posterior::log_density(std::span<const double> theta) const {
   if (!in_box()) return mixture_.log_density(theta);
-  const std::vector<double> u = to_coordinates(theta);
-  double log_slopes = 0;
-  for (std::size_t k = 0; k < u.size(); ++k) {
+  for (std::size_t k = 0; k < theta.size(); ++k)
     if (!is_inside(theta[k], box_.lo[k], box_.hi[k])) return -kInfinity;
-    log_slopes += log_box_slope(u[k], box_.lo[k], box_.hi[k]);
-  }
+  return log_density_at(to_coordinates(theta));
+}
+
+double Posterior::log_density_at(std::span<const double> u) const {
+  double log_slopes = 0;
+  if (in_box())
+    for (std::size_t k = 0; k < u.size(); ++k) log_slopes += log_box_slope(u[k], box_.lo[k], box_.hi[k]);
   return mixture_.log_density(u) - log_slopes;
 }
 

@@ -59,7 +59,8 @@ class Posterior {
   std::vector<double> to_coordinates(std::span<const double> theta) const;  // a theta on the edge or beyond it: just inside
   std::vector<double> from_coordinates(std::span<const double> u) const;
 
-  double log_density(std::span<const double> theta) const;  // in box coordinates -inf outside the box
+  double log_density(std::span<const double> theta) const;     // in box coordinates -inf outside the box
+  double log_density_at(std::span<const double> u) const;      // the same, of theta, at the point with coordinates u
   std::vector<double> mean() const;                         // the point estimate
   DenseMatrix covariance() const;
   DenseMatrix correlation() const;

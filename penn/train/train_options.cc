@@ -8,7 +8,7 @@ namespace penn {
 
 nlohmann::ordered_json to_json(const TrainOptions& o) {
   return {{"preset", o.preset}, {"minutes", o.minutes}, {"steps", o.steps}, {"epochs", o.epochs}, {"batch", o.batch},
-          {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"dataset", o.dataset_size},
+          {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"coordinates", o.coordinates}, {"dataset", o.dataset_size},
           {"dataset_folder", o.dataset_folder}, {"length", {o.lengths.low, o.lengths.high}}, {"validation", o.validation}, {"seed", o.seed},
           {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"balance", o.balance}, {"weight_decay", o.weight_decay},
           {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}};
@@ -24,6 +24,7 @@ TrainOptions train_options_from_json(const nlohmann::json& j) {
     j.at("batch").get_to(o.batch);
     j.at("components").get_to(o.components);
     o.full_covariance = j.at("covariance").get<std::string>() == "full";
+    j.at("coordinates").get_to(o.coordinates);
     j.at("dataset").get_to(o.dataset_size);
     j.at("dataset_folder").get_to(o.dataset_folder);
     o.lengths = {j.at("length").at(0).get<int64_t>(), j.at("length").at(1).get<int64_t>()};
@@ -63,6 +64,7 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   o.epochs = system.paper.epochs;
   o.batch = system.paper.batch;
   o.validation = 20000;
+  o.coordinates = "linear";
   o.optimiser = "adam";
   o.learning_rate = 2e-4;
   o.constant_rate = true;
@@ -78,6 +80,7 @@ NetworkOptions network_for(const TrainOptions& options, const System& system, in
   NetworkOptions network = options.preset == "paper" ? paper_network(channels, parameters) : fast_network(channels, parameters);
   network.mixture.components = options.components;
   network.mixture.full = options.full_covariance;
+  network.coordinates = options.coordinates;
   network.length_low = static_cast<double>(options.lengths.low);
   network.length_high = static_cast<double>(options.lengths.high);
   network.sampling_low = system.simulation.sampling.low;

@@ -19,6 +19,7 @@ struct TrainOptions {
   int64_t batch = 256;
   int components = 10;
   bool full_covariance = true;
+  std::string coordinates = "box";  // of the mixture: NetworkOptions::coordinates
   // 0 and "": fresh trajectories for every batch; else a fixed set.
   int64_t dataset_size = 0;
   std::string dataset_folder;

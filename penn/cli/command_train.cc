@@ -194,7 +194,7 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--batch", o->batch, "Trajectories per step");
   command->add_option("--components", o->components, "Components of the mixture");
   command->add_option("--covariance", o->covariance, "full (default) or diagonal")->check(CLI::IsMember({"full", "diagonal"}));
-  command->add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves")->check(CLI::IsMember({"box", "linear"}));
+  command->add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others");
   command->add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   command->add_option("--validation", o->validation, "Trajectories of the validation set");

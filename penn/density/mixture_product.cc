@@ -15,29 +15,25 @@
 
 namespace penn {
 
-ProductDensity::ProductDensity(std::vector<GaussianMixture> factors, Box box)
-    : factors_(std::move(factors)), box_(std::move(box)) {
-  check_factors();
-  check_box(box_, factors_[0].dimension());
-  for (std::size_t k = 0; k < box_.lo.size(); ++k) log_volume_ += std::log(box_.hi[k] - box_.lo[k]);
-  if (!std::isfinite(log_volume_)) throw Error("combining posteriors needs a finite prior box");
-}
-
-ProductDensity::ProductDensity(std::vector<GaussianMixture> factors) : factors_(std::move(factors)) { check_factors(); }
-
-void ProductDensity::check_factors() const {
+ProductDensity::ProductDensity(std::vector<GaussianMixture> factors, Box box, std::vector<bool> normal)
+    : factors_(std::move(factors)), box_(std::move(box)), normal_(std::move(normal)) {
   if (factors_.empty()) throw Error("a product of no posteriors");
   const std::size_t m = factors_[0].dimension();
   for (const GaussianMixture& q : factors_)
     if (q.dimension() != m)
       throw Error(fmt::format("posteriors in {} and {} dimensions cannot be combined", m, q.dimension()));
+  check_box(box_, m);
+  for (std::size_t k = 0; k < m; ++k)
+    if (!is_normal(k)) log_volume_ += std::log(box_.hi[k] - box_.lo[k]);
+  if (!std::isfinite(log_volume_)) throw Error("combining posteriors needs a finite prior box");
 }
 
 double ProductDensity::log_density(std::span<const double> theta) const {
   double log_prior = -log_volume_;
-  if (has_normal_prior())
-    for (const double u : theta) log_prior -= 0.5 * u * u + kHalfLogTwoPi;
-  else if (!box_.contains(theta)) return -std::numeric_limits<double>::infinity();
+  for (std::size_t k = 0; k < theta.size(); ++k) {
+    if (is_normal(k)) log_prior -= 0.5 * theta[k] * theta[k] + kHalfLogTwoPi;
+    else if (!(theta[k] >= box_.lo[k] && theta[k] <= box_.hi[k])) return -std::numeric_limits<double>::infinity();
+  }
   double sum = -static_cast<double>(factors_.size() - 1) * log_prior;
   for (const GaussianMixture& q : factors_) sum += q.log_density(theta);
   return sum;
@@ -78,34 +74,44 @@ GaussianMixture multiply_mixtures(const GaussianMixture& a, const GaussianMixtur
   return GaussianMixture::from_factors(std::move(log_weights), std::move(means), std::move(factors));
 }
 
-GaussianMixture divide_by_standard_normal(const GaussianMixture& q, double* log_integral) {
+// With precision P and D = 1 for the normal coordinates, 0 for the others: P' = P - D, mu' = mu + P'^-1 D mu, and the integral of the quotient is
+// (2 pi)^(d/2) |P|^(1/2) |P'|^(-1/2) exp(mu^T D mu' / 2).
+GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDensity& product, double* log_integral) {
   constexpr double kLeast = 0.1;
   const std::size_t m = q.dimension();
-  std::vector<double> log_weights, means, factors;
+  std::vector<double> log_weights, means, factors, unit(m, 1.0);
+  for (std::size_t k = 0; k < m; ++k)
+    if (!product.is_normal(k)) unit[k] = product.box().hi[k] - product.box().lo[k];
   for (std::size_t j = 0; j < q.components(); ++j) {
-    // In the basis of the precision's eigenvectors: lambda -> lambda - 1, and the mean moves away from 0, as (lambda - 1) mu' = lambda mu says.
+    const auto mean = q.component_mean(j);
     DenseMatrix precision(m, m), factor(m + 1, m);  // one row of zeros: QR wants rows >= columns also for m = 1
     for (std::size_t r = 0; r < m; ++r)
       for (std::size_t a = r; a < m; ++a)
-        for (std::size_t b = r; b < m; ++b) precision(a, b) += q.factor(j)[r * m + a] * q.factor(j)[r * m + b];
+        for (std::size_t b = r; b < m; ++b) precision(a, b) += q.factor(j)[r * m + a] * unit[a] * q.factor(j)[r * m + b] * unit[b];
+    double log_weight = q.log_weight(j) + q.log_determinant(j);
+    for (std::size_t k = 0; k < m; ++k) {
+      log_weight += std::log(unit[k]);
+      if (product.is_normal(k)) precision(k, k) -= 1, log_weight += kHalfLogTwoPi;
+    }
     const auto [values, vectors] = symmetric_eigen(precision);
-    std::vector<double> mean(m, 0.0);
-    double log_weight = q.log_weight(j) + static_cast<double>(m) * kHalfLogTwoPi;
+    std::vector<double> moved(m, 0.0);  // P'^-1 D mu
     for (std::size_t e = 0; e < m; ++e) {
-      const double before = values[e], after = std::max(before - 1, kLeast);
-      double y = 0;
-      for (std::size_t k = 0; k < m; ++k) y += vectors(e, k) * q.component_mean(j)[k];
-      const double moved = before * y / after;
-      log_weight += 0.5 * std::log(before / after) + 0.5 * (after * moved * moved - before * y * y);
+      const double left = std::max(values[e], kLeast);
+      log_weight -= 0.5 * std::log(left);
+      double along = 0;
+      for (std::size_t k = 0; k < m; ++k) along += product.is_normal(k) ? vectors(e, k) * mean[k] : 0.0;
       for (std::size_t k = 0; k < m; ++k) {
-        mean[k] += vectors(e, k) * moved;
-        factor(e, k) = std::sqrt(after) * vectors(e, k);
+        moved[k] += vectors(e, k) * along / left;
+        factor(e, k) = std::sqrt(left) * vectors(e, k) / unit[k];
       }
+    }
+    for (std::size_t k = 0; k < m; ++k) {
+      means.push_back(mean[k] + unit[k] * moved[k]);
+      if (product.is_normal(k)) log_weight += 0.5 * mean[k] * means.back();
     }
     const DenseMatrix upper = qr_upper(std::move(factor));
     for (std::size_t r = 0; r < m; ++r)
       for (std::size_t c = 0; c < m; ++c) factors.push_back(c >= r ? upper(r, c) : 0.0);
-    means.insert(means.end(), mean.begin(), mean.end());
     log_weights.push_back(log_weight);
   }
   *log_integral = log_sum_exp(log_weights);
@@ -140,8 +146,8 @@ ProductResult multiply_posteriors(const ProductDensity& product, const ProductOp
     double log_integral = 0.0;
     GaussianMixture exact = multiply_mixtures(result.mixture, factors[i], &log_integral);
     result.log_agreement += log_integral + product.log_volume();
-    if (product.has_normal_prior()) {
-      exact = divide_by_standard_normal(exact, &log_integral);
+    if (product.has_normal()) {
+      exact = divide_by_normal_prior(exact, product, &log_integral);
       result.log_agreement += log_integral;
     }
     ReducedMixture reduced = reduce_mixture(exact, options.max_components, options.drop_below);

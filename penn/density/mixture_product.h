@@ -1,9 +1,10 @@
 // Several trajectories of one system, one posterior: with the prior uniform in a box of volume V,
 //   p(theta | Z_1, ..., Z_k)  ~  prod_i q_i(theta) / prior^(k-1)  =  V^(k-1) prod_i q_i(theta)   inside the box,
-// so the prior counts once. In coordinates in which the prior is standard normal (box_coordinates.h) the same with phi for 1 / V. A product of Gaussian mixtures is a Gaussian mixture, but with N^k components: it is built
+// so the prior counts once. For coordinates in which the prior is standard normal (box_coordinates.h) the same with phi for 1 / width. A product of Gaussian mixtures is a Gaussian mixture, but with N^k components: it is built
 // pair by pair and reduced after each step. Before any reduction the result is exact.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -17,18 +18,19 @@ namespace penn {
 // The exact product, not normalised: ln [prod_i q_i / prior^(k-1)], -inf outside the box.
 class ProductDensity {
  public:
-  ProductDensity(std::vector<GaussianMixture> factors, Box box);       // prior uniform in the box, which is finite
-  explicit ProductDensity(std::vector<GaussianMixture> factors);       // prior standard normal
+  // Prior uniform in the box, which is finite; but standard normal in the coordinates of which `normal` (M, or empty: none) says so.
+  ProductDensity(std::vector<GaussianMixture> factors, Box box, std::vector<bool> normal = {});
   double log_density(std::span<const double> theta) const;
   const std::vector<GaussianMixture>& factors() const { return factors_; }
-  bool has_normal_prior() const { return box_.lo.empty(); }
-  double log_volume() const { return log_volume_; }  // of the box; 0 for a normal prior
+  const Box& box() const { return box_; }
+  bool is_normal(std::size_t k) const { return !normal_.empty() && normal_[k]; }
+  bool has_normal() const { return std::find(normal_.begin(), normal_.end(), true) != normal_.end(); }
+  double log_volume() const { return log_volume_; }  // of the box in the other coordinates
 
  private:
-  void check_factors() const;
-
   std::vector<GaussianMixture> factors_;
-  Box box_;  // empty: normal prior
+  Box box_;
+  std::vector<bool> normal_;
   double log_volume_ = 0.0;
 };
 
@@ -60,8 +62,9 @@ ProductResult multiply_posteriors(const ProductDensity& product, const ProductOp
 // The exact product of two mixtures, N_a N_b components, and the logarithm of its integral.
 GaussianMixture multiply_mixtures(const GaussianMixture& a, const GaussianMixture& b, double* log_integral);
 
-// q / phi, phi standard normal, and the logarithm of its integral. Exact where every component is narrower than phi in every direction; in others a precision
-// of at least 0.1 is left, an approximation (the quotient need not even have a finite integral there).
-GaussianMixture divide_by_standard_normal(const GaussianMixture& q, double* log_integral);
+// q / phi, phi the standard normal law of the coordinates in which the product's prior is one, and the logarithm of its integral. Exact where every component is
+// narrower than phi in every direction; in others a precision of 0.1 (of 1 / width^2 along other coordinates) is left, an approximation: the quotient need not even
+// have a finite integral there.
+GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDensity& product, double* log_integral);
 
 }  // namespace penn

@@ -132,67 +132,87 @@ double MarginalLaw::kurtosis() const {
   });
 }
 
-Posterior::Posterior(GaussianMixture mixture, Coordinates coordinates, Box box) : mixture_(std::move(mixture)), coordinates_(coordinates), box_(std::move(box)) {
+Posterior::Posterior(GaussianMixture mixture, Coordinates coordinates, Box box) : mixture_(std::move(mixture)), coordinates_(std::move(coordinates)), box_(std::move(box)) {
   check_box(box_, mixture_.dimension());
+  if (coordinates_.size() != mixture_.dimension()) throw Error("a posterior needs a coordinate for every parameter");
+}
+
+Posterior::Posterior(GaussianMixture mixture, Coordinate all, Box box) : Posterior(std::move(mixture), Coordinates(box.lo.size(), all), box) {}
+
+bool Posterior::all_in_box() const {
+  return std::all_of(coordinates_.begin(), coordinates_.end(), [](Coordinate c) { return c == Coordinate::kBox; });
+}
+
+Box Posterior::coordinate_box() const {
+  Box box = box_;
+  for (std::size_t k = 0; k < dimension(); ++k)
+    if (in_box(k)) box.lo[k] = -kInfinity, box.hi[k] = kInfinity;
+  return box;
 }
 
 std::vector<double> Posterior::to_coordinates(std::span<const double> theta) const {
   std::vector<double> u(theta.begin(), theta.end());
-  if (in_box())
-    for (std::size_t k = 0; k < u.size(); ++k) u[k] = box_coordinate(u[k], box_.lo[k], box_.hi[k]);
+  for (std::size_t k = 0; k < u.size(); ++k)
+    if (in_box(k)) u[k] = box_coordinate(u[k], box_.lo[k], box_.hi[k]);
   return u;
 }
 
 std::vector<double> Posterior::from_coordinates(std::span<const double> u) const {
   std::vector<double> theta(u.begin(), u.end());
-  if (in_box())
-    for (std::size_t k = 0; k < theta.size(); ++k) theta[k] = from_box_coordinate(theta[k], box_.lo[k], box_.hi[k]);
+  for (std::size_t k = 0; k < theta.size(); ++k)
+    if (in_box(k)) theta[k] = from_box_coordinate(theta[k], box_.lo[k], box_.hi[k]);
   return theta;
 }
 
 double Posterior::log_density(std::span<const double> theta) const {
-  if (!in_box()) return mixture_.log_density(theta);
   for (std::size_t k = 0; k < theta.size(); ++k)
-    if (!is_inside(theta[k], box_.lo[k], box_.hi[k])) return -kInfinity;
+    if (in_box(k) && !is_inside(theta[k], box_.lo[k], box_.hi[k])) return -kInfinity;
   return log_density_at(to_coordinates(theta));
 }
 
 double Posterior::log_density_at(std::span<const double> u) const {
   double log_slopes = 0;
-  if (in_box())
-    for (std::size_t k = 0; k < u.size(); ++k) log_slopes += log_box_slope(u[k], box_.lo[k], box_.hi[k]);
+  for (std::size_t k = 0; k < u.size(); ++k)
+    if (in_box(k)) log_slopes += log_box_slope(u[k], box_.lo[k], box_.hi[k]);
   return mixture_.log_density(u) - log_slopes;
 }
 
 std::vector<double> Posterior::mean() const {
-  if (!in_box()) return mixture_.mean();
-  std::vector<double> mean;
-  for (std::size_t k = 0; k < dimension(); ++k) mean.push_back(marginal(k).mean());
+  std::vector<double> mean = mixture_.mean();
+  for (std::size_t k = 0; k < dimension(); ++k)
+    if (in_box(k)) mean[k] = marginal(k).mean();
   return mean;
 }
 
 DenseMatrix Posterior::covariance() const {
-  if (!in_box()) return mixture_.covariance();
   const std::size_t M = dimension();
   DenseMatrix total(M, M);
-  std::vector<std::vector<double>> centres;
+  std::vector<std::vector<double>> centres;  // of the components, in units of the box where it is one of box coordinates
   std::vector<double> mean(M, 0.0);
   for (std::size_t j = 0; j < components(); ++j) {
     const DenseMatrix s = mixture_.component_covariance(j);
-    std::vector<double> a(M), centre(M);
+    std::vector<double> centre(mixture_.component_mean(j).begin(), mixture_.component_mean(j).end()), a(M), root(M);
     for (std::size_t k = 0; k < M; ++k) {
-      a[k] = mixture_.component_mean(j)[k] / std::sqrt(1 + s(k, k));
-      centre[k] = normal_cdf(a[k]);
+      root[k] = std::sqrt(1 + s(k, k));
+      a[k] = centre[k] / root[k];
+      if (in_box(k)) centre[k] = normal_cdf(a[k]);
       mean[k] += weight(j) * centre[k];
     }
     for (std::size_t k = 0; k < M; ++k)
-      for (std::size_t l = k; l < M; ++l) total(k, l) += weight(j) * probit_covariance(a[k], a[l], s(k, l) / std::sqrt((1 + s(k, k)) * (1 + s(l, l))));
+      for (std::size_t l = k; l < M; ++l) {
+        double c = s(k, l);
+        if (in_box(k) && in_box(l)) c = probit_covariance(a[k], a[l], c / (root[k] * root[l]));
+        else if (in_box(k)) c *= normal_density(a[k]) / root[k];
+        else if (in_box(l)) c *= normal_density(a[l]) / root[l];
+        total(k, l) += weight(j) * c;
+      }
     centres.push_back(std::move(centre));
   }
+  const auto width = [&](std::size_t k) { return in_box(k) ? box_.hi[k] - box_.lo[k] : 1.0; };
   for (std::size_t k = 0; k < M; ++k)
     for (std::size_t l = k; l < M; ++l) {
       for (std::size_t j = 0; j < components(); ++j) total(k, l) += weight(j) * (centres[j][k] - mean[k]) * (centres[j][l] - mean[l]);
-      total(k, l) *= (box_.hi[k] - box_.lo[k]) * (box_.hi[l] - box_.lo[l]);
+      total(k, l) *= width(k) * width(l);
       total(l, k) = total(k, l);
     }
   return total;
@@ -200,52 +220,65 @@ DenseMatrix Posterior::covariance() const {
 
 DenseMatrix Posterior::correlation() const { return correlation_of(covariance()); }
 
-MarginalLaw Posterior::marginal(std::size_t k) const { return {mixture_.marginal_1d(k), coordinates_, box_.lo[k], box_.hi[k]}; }
+MarginalLaw Posterior::marginal(std::size_t k) const { return {mixture_.marginal_1d(k), coordinates_[k], box_.lo[k], box_.hi[k]}; }
 
 Posterior Posterior::conditional(std::span<const std::size_t> indices, std::span<const double> values) const {
   std::vector<double> at(values.begin(), values.end());
-  if (in_box())
-    for (std::size_t i = 0; i < at.size(); ++i) at[i] = box_coordinate(at[i], box_.lo[indices[i]], box_.hi[indices[i]]);
+  for (std::size_t i = 0; i < at.size(); ++i)
+    if (in_box(indices[i])) at[i] = box_coordinate(at[i], box_.lo[indices[i]], box_.hi[indices[i]]);
   Box rest;
+  Coordinates coordinates;
   for (std::size_t k = 0; k < dimension(); ++k)
-    if (std::find(indices.begin(), indices.end(), k) == indices.end()) rest.lo.push_back(box_.lo[k]), rest.hi.push_back(box_.hi[k]);
-  return {mixture_.conditional(indices, at), coordinates_, std::move(rest)};
+    if (std::find(indices.begin(), indices.end(), k) == indices.end()) rest.lo.push_back(box_.lo[k]), rest.hi.push_back(box_.hi[k]), coordinates.push_back(coordinates_[k]);
+  return {mixture_.conditional(indices, at), std::move(coordinates), std::move(rest)};
 }
 
 std::vector<Mode> Posterior::modes(const ModeOptions& options) const {
   std::vector<Mode> modes = find_modes(mixture_, options);
-  if (in_box())
-    for (Mode& mode : modes) {
-      mode.theta = from_coordinates(mode.theta);
-      mode.log_density = log_density(mode.theta);
-    }
+  for (Mode& mode : modes) {
+    mode.log_density = log_density_at(mode.theta);
+    mode.theta = from_coordinates(mode.theta);
+  }
   return modes;
 }
 
 std::vector<double> Posterior::sample(std::size_t n, DrawStream& draws) const {
   std::vector<double> theta = mixture_.sample(n, draws);
   const std::size_t M = dimension();
-  if (in_box())
-    for (std::size_t i = 0; i < theta.size(); ++i) theta[i] = from_box_coordinate(theta[i], box_.lo[i % M], box_.hi[i % M]);
+  for (std::size_t i = 0; i < theta.size(); ++i)
+    if (in_box(i % M)) theta[i] = from_box_coordinate(theta[i], box_.lo[i % M], box_.hi[i % M]);
   return theta;
 }
 
 double Posterior::outside_mass() const {
-  if (in_box()) return 0;
-  return std::clamp(1 - box_mass(mixture_, box_, {.relative_error = 2e-3, .max_points = 2048}).mass(), 0.0, 1.0);
+  if (all_in_box()) return 0;
+  return std::clamp(1 - box_mass(mixture_, coordinate_box(), {.relative_error = 2e-3, .max_points = 2048}).mass(), 0.0, 1.0);
 }
 
 PosteriorInBox::PosteriorInBox(Posterior posterior) : posterior_(std::move(posterior)) {
-  if (!posterior_.in_box()) cut_.emplace_back(posterior_.mixture(), posterior_.box());
+  if (!posterior_.all_in_box()) cut_.emplace_back(posterior_.mixture(), posterior_.coordinate_box());
 }
 
-double PosteriorInBox::log_density(std::span<const double> theta) const { return cut_.empty() ? posterior_.log_density(theta) : cut_[0].log_density(theta); }
+double PosteriorInBox::log_density(std::span<const double> theta) const {
+  if (!posterior_.box().contains(theta)) return -kInfinity;
+  return posterior_.log_density(theta) - (cut_.empty() ? 0.0 : cut_[0].log_mass());
+}
 
 TruncatedDraws PosteriorInBox::sample(std::size_t n, DrawStream& draws) const {
   if (cut_.empty()) return {posterior_.sample(n, draws), 0};
-  return cut_[0].sample(n, draws);
+  TruncatedDraws result = cut_[0].sample(n, draws);
+  const std::size_t M = posterior_.dimension();
+  for (std::size_t i = 0; i < n; ++i) {
+    const std::vector<double> theta = posterior_.from_coordinates(std::span(&result.theta[i * M], M));
+    std::copy(theta.begin(), theta.end(), result.theta.begin() + static_cast<std::ptrdiff_t>(i * M));
+  }
+  return result;
 }
 
-const char* coordinates_name(Coordinates coordinates) { return coordinates == Coordinates::kBox ? "box" : "linear"; }
+std::vector<std::string> coordinate_names(const Coordinates& coordinates) {
+  std::vector<std::string> names;
+  for (const Coordinate c : coordinates) names.push_back(c == Coordinate::kBox ? "box" : "linear");
+  return names;
+}
 
 }  // namespace penn

@@ -1,8 +1,9 @@
-// The posterior as its readers meet it, in the parameters' own units: a Gaussian mixture in the coordinates of the model.
-//   Linear coordinates: the mixture is one of the parameters themselves, the paper's form. It leaks over the edges of the box.
-//   Box coordinates (box_coordinates.h): a mixture of u, theta_k = lo_k + (hi_k - lo_k) Phi(u_k). Nothing lies outside the box, and everything stays in
-//   closed form: ln q(theta) = ln q_u(u) - sum_k ln d theta_k / d u_k; quantiles, draws and conditionals through u; moments by
-//     E Phi(u) = Phi(a),  Cov(Phi(u), Phi(v)) = Phi_2(a, b; rho) - Phi(a) Phi(b),  a = mu_u / sqrt(1 + s_uu),  rho = s_uv / sqrt((1 + s_uu)(1 + s_vv)).
+// The posterior as its readers meet it, in the parameters' own units: a Gaussian mixture in coordinates u, one for each parameter.
+//   Linear: u is the parameter itself, the paper's form. The mixture leaks over the edges of the box.
+//   Box (box_coordinates.h): theta_k = lo_k + (hi_k - lo_k) Phi(u_k). Nothing lies outside, and everything stays in closed form:
+//   ln q(theta) = ln q_u(u) - sum_k ln d theta_k / d u_k; quantiles, draws and conditionals through u; moments by
+//     E Phi(u) = Phi(a),  Cov(Phi(u), Phi(v)) = Phi_2(a, b; rho) - Phi(a) Phi(b),  Cov(Phi(u), x) = s_ux phi(a) / sqrt(1 + s_uu),
+//     a = mu_u / sqrt(1 + s_uu),  rho = s_uv / sqrt((1 + s_uu)(1 + s_vv)).
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,8 @@
 
 namespace penn {
 
-enum class Coordinates { kLinear, kBox };
+enum class Coordinate { kLinear, kBox };
+using Coordinates = std::vector<Coordinate>;  // (M)
 
 // Cov(Phi(x), Phi(y)) = Phi_2(a, b; rho) - Phi(a) Phi(b), to about 1e-10 for |rho| <= 0.95; no digits are lost where it is small.
 double probit_covariance(double a, double b, double rho);
@@ -25,8 +27,8 @@ double probit_covariance(double a, double b, double rho);
 // The law of one parameter.
 class MarginalLaw {
  public:
-  MarginalLaw(NormalMixture1d mixture, Coordinates coordinates, double lo, double hi)
-      : mixture_(std::move(mixture)), in_box_(coordinates == Coordinates::kBox), lo_(lo), hi_(hi) {}
+  MarginalLaw(NormalMixture1d mixture, Coordinate coordinate, double lo, double hi)
+      : mixture_(std::move(mixture)), in_box_(coordinate == Coordinate::kBox), lo_(lo), hi_(hi) {}
 
   double log_density(double x) const;
   double cdf(double x) const;
@@ -46,10 +48,12 @@ class MarginalLaw {
 class Posterior {
  public:
   Posterior(GaussianMixture mixture, Coordinates coordinates, Box box);
+  Posterior(GaussianMixture mixture, Coordinate all, Box box);
 
   const GaussianMixture& mixture() const { return mixture_; }  // in its coordinates
-  Coordinates coordinates() const { return coordinates_; }
-  bool in_box() const { return coordinates_ == Coordinates::kBox; }
+  const Coordinates& coordinates() const { return coordinates_; }
+  bool in_box(std::size_t k) const { return coordinates_[k] == Coordinate::kBox; }
+  bool all_in_box() const;  // then nothing lies outside
   const Box& box() const { return box_; }
   std::size_t dimension() const { return mixture_.dimension(); }
   std::size_t components() const { return mixture_.components(); }
@@ -59,7 +63,7 @@ class Posterior {
   std::vector<double> to_coordinates(std::span<const double> theta) const;  // a theta on the edge or beyond it: just inside
   std::vector<double> from_coordinates(std::span<const double> u) const;
 
-  double log_density(std::span<const double> theta) const;     // in box coordinates -inf outside the box
+  double log_density(std::span<const double> theta) const;     // -inf where a parameter in box coordinates lies outside
   double log_density_at(std::span<const double> u) const;      // the same, of theta, at the point with coordinates u
   std::vector<double> mean() const;                         // the point estimate
   DenseMatrix covariance() const;
@@ -71,7 +75,8 @@ class Posterior {
   std::vector<Mode> modes(const ModeOptions& options = {}) const;
 
   std::vector<double> sample(std::size_t n, DrawStream& draws) const;  // (n * M), as the mixture is
-  double outside_mass() const;                                         // of the box; 0 in box coordinates
+  double outside_mass() const;                                         // of the box
+  Box coordinate_box() const;                                          // the box in coordinates: all of the line where they are box coordinates
 
  private:
   GaussianMixture mixture_;
@@ -79,7 +84,7 @@ class Posterior {
   Box box_;
 };
 
-// The posterior cut to its box, which in box coordinates is the posterior itself.
+// The posterior cut to its box, which is the posterior itself where all coordinates are box coordinates.
 class PosteriorInBox {
  public:
   explicit PosteriorInBox(Posterior posterior);
@@ -88,9 +93,9 @@ class PosteriorInBox {
 
  private:
   Posterior posterior_;
-  std::vector<TruncatedMixture> cut_;  // one for linear coordinates, none for box coordinates
+  std::vector<TruncatedMixture> cut_;  // in coordinates; none where all are box coordinates
 };
 
-const char* coordinates_name(Coordinates coordinates);  // "linear", "box"
+std::vector<std::string> coordinate_names(const Coordinates& coordinates);  // "linear", "box"
 
 }  // namespace penn

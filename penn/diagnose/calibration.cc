@@ -91,11 +91,12 @@ TrajectoryScore score_posterior(const Posterior& q, std::span<const double> trut
     for (size_t l = k + 1; l < M; ++l) score.correlation.push_back(covariance(k, l) / (score.sd[k] * score.sd[l]));
   DrawStream draws(seed);
   const std::vector<double> drawn = q.mixture().sample(kRankDraws, draws);  // in coordinates: there and back would cost more than all the rest
+  const Box room = q.coordinate_box();
   size_t denser = 0, outside = 0;
   for (size_t i = 0; i < kRankDraws; ++i) {
     const std::span<const double> draw(&drawn[i * M], M);
     denser += q.log_density_at(draw) > log_density;
-    outside += !q.in_box() && !q.box().contains(draw);
+    outside += !room.contains(draw);
   }
   score.joint_rank = (static_cast<double>(denser) + draws.uniform()) / static_cast<double>(kRankDraws + 1);
   score.outside = static_cast<double>(outside) / static_cast<double>(kRankDraws);

@@ -29,9 +29,14 @@ std::vector<Estimate> Estimator::estimate(const float* z, int64_t B, int64_t n, 
   const int64_t d = model_.info.network.inputs, E = network_->embedding_size(), K = network_->output_size();
   const MixtureShape shape = model_.info.network.mixture;
   const Box box = parameter_box(system());
-  const bool in_box = model_.info.network.coordinates == "box";
-  // Linear coordinates of the network lie in [-1, 1], the algebra's in [0, 1]: (s + 1) / 2, written as a box of its own.
-  const std::vector<double> minus_one(box.lo.size(), -1), plus_one(box.lo.size(), 1);
+  // Linear coordinates of the network lie in [-1, 1]: the affine map that takes these to the parameter, and leaves box coordinates as they are.
+  std::vector<double> low = box.lo, high = box.hi;
+  const std::vector<double> minus_one(low.size(), -1), plus_one(low.size(), 1);
+  Coordinates coordinates;
+  for (size_t k = 0; k < low.size(); ++k) {
+    coordinates.push_back(model_.info.network.in_box(k) ? Coordinate::kBox : Coordinate::kLinear);
+    if (model_.info.network.in_box(k)) low[k] = -1, high[k] = 1;
+  }
   std::vector<std::optional<Estimate>> results(static_cast<size_t>(B));
   std::vector<float> embedding(static_cast<size_t>(std::min(B, kPiece) * E)), y(static_cast<size_t>(std::min(B, kPiece) * K));
   for (int64_t first = 0; first < B; first += kPiece) {
@@ -41,9 +46,8 @@ std::vector<Estimate> Estimator::estimate(const float* z, int64_t B, int64_t n, 
     parallel_for(count, threads_, [&](int64_t b, int) {
       const std::vector<double> free(y.data() + b * K, y.data() + (b + 1) * K);
       const auto kind = shape.full ? CovarianceKind::kFull : CovarianceKind::kDiagonal;
-      GaussianMixture mixture = GaussianMixture::from_free_vector(free, static_cast<size_t>(shape.components), static_cast<size_t>(shape.parameters), kind);
-      if (!in_box) mixture = mixture.unscaled(minus_one, plus_one).rescaled(box.lo, box.hi);
-      results[static_cast<size_t>(first + b)] = Estimate{Posterior(std::move(mixture), in_box ? Coordinates::kBox : Coordinates::kLinear, box),
+      const GaussianMixture mixture = GaussianMixture::from_free_vector(free, static_cast<size_t>(shape.components), static_cast<size_t>(shape.parameters), kind);
+      results[static_cast<size_t>(first + b)] = Estimate{Posterior(mixture.unscaled(minus_one, plus_one).rescaled(low, high), coordinates, box),
                                                          model_.info.familiarity.share_beyond(embedding.data() + b * E)};
     });
   }

@@ -165,8 +165,9 @@ Inference combine_inferences(std::span<const Inference> single) {
     for (const std::string& warning : one.warnings) answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
   }
   answer.familiarity = std::min(1.0, answer.familiarity * static_cast<double>(single.size()));  // the smallest of many is small by chance
-  const bool in_box = answer.posterior.in_box();
-  const ProductResult product = multiply_posteriors(in_box ? ProductDensity(std::move(posteriors)) : ProductDensity(std::move(posteriors), answer.box));
+  std::vector<bool> in_box;
+  for (size_t k = 0; k < answer.box.lo.size(); ++k) in_box.push_back(answer.posterior.in_box(k));
+  const ProductResult product = multiply_posteriors(ProductDensity(std::move(posteriors), answer.box, in_box));
   answer.posterior = Posterior(product.mixture, answer.posterior.coordinates(), answer.box);
   if (repeated > 0)
     answer.warnings.push_back(fmt::format("{}{}: its evidence is counted more than once, and the posterior is too narrow", example,

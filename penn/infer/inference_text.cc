@@ -41,7 +41,7 @@ json inference_to_json(const Inference& a) {
   const nlohmann::json mixture = mixture_to_json(a.posterior.mixture(), a.parameters);
   json result;
   for (const char* key : {"parameters", "weights", "means", "covariances"}) result[key] = mixture.at(key);
-  result["coordinates"] = coordinates_name(a.posterior.coordinates());
+  result["coordinates"] = coordinate_names(a.posterior.coordinates());
   result["box"] = {{"low", a.box.lo}, {"high", a.box.hi}};
   result["mean"] = a.mean;
   result["median"] = a.median;
@@ -73,7 +73,7 @@ std::string inference_table(const Inference& a) {
   for (const std::string& name : a.parameters) width = std::max(width, name.size());
   std::string out = fmt::format("{}: {} samples every {:.6g}{}, familiarity {:.3f}{}\n", a.source, a.n, a.sampling,
                                 a.sampling_assumed ? " (assumed: no time column, and no --sampling)" : "", a.familiarity,
-                                a.posterior.in_box() ? "" : fmt::format(", {:.0f} % outside the box", 100 * a.outside_mass));
+                                a.posterior.all_in_box() ? "" : fmt::format(", {:.0f} % outside the box", 100 * a.outside_mass));
   if (!a.reading.empty()) out += a.reading + "\n";
   for (const std::string& warning : a.warnings) out += fmt::format("warning: {}\n", warning);
   out += "\n";

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -34,7 +35,9 @@ void NetworkOptions::check() const {
           "an encoder is named twice");
   require(encoder_settings.is_object(), "encoder_settings is not an object");
   require(link == "direct" || link == "relative", fmt::format("unknown link '{}' (known: direct, relative); a model of another version of penn has to be trained anew", link));
-  require(coordinates == "linear" || coordinates == "box", fmt::format("unknown coordinates '{}' (known: linear, box); a model of another version of penn has to be trained anew", coordinates));
+  require(coordinates.empty() || coordinates.size() == static_cast<size_t>(mixture.parameters), fmt::format("{} coordinates for {} parameters", coordinates.size(), mixture.parameters));
+  for (const std::string& one : coordinates)
+    require(one == "linear" || one == "box", fmt::format("unknown coordinates '{}' (known: linear, box); a model of another version of penn has to be trained anew", one));
   require(decoder_blocks >= 1 && decoder_blocks <= 1000, fmt::format("{} decoder blocks", decoder_blocks));
   require(decoder_width >= 1 && decoder_width <= 100000, fmt::format("decoder width {}", decoder_width));
   require_range("length", length_low, length_high);
@@ -84,7 +87,10 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
     o.encoders = json.at("encoders").get<std::vector<std::string>>();
     o.encoder_settings = json.at("encoder_settings");
     o.link = json.at("link").get<std::string>();
-    o.coordinates = json.value("coordinates", "linear");  // the first model files do not say
+    if (const auto found = json.find("coordinates"); found != json.end()) {  // the first model files have none, others one word for all parameters
+      if (found->is_string()) o.coordinates.assign(static_cast<size_t>(std::clamp(o.mixture.parameters, 1, 1000)), found->get<std::string>());
+      else o.coordinates = found->get<std::vector<std::string>>();
+    }
     o.decoder_blocks = integer("decoder_blocks");
     o.decoder_width = integer("decoder_width");
     range("length", o.length_low, o.length_high);
@@ -109,7 +115,7 @@ NetworkOptions fast_network(int inputs, int parameters) {
   o.mixture.parameters = parameters;
   o.encoders = {"statistics"};
   o.link = "relative";
-  o.coordinates = "box";
+  o.coordinates.assign(static_cast<size_t>(parameters), "box");
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   return o;

@@ -24,8 +24,9 @@ struct NetworkOptions {
   nlohmann::json encoder_settings =
       nlohmann::json::object();  // by encoder name; what is absent has the encoder's default
   std::string link = "direct";  // from the decoder's output to the free vector: "direct" or "relative" (penn/kernel/mixture_link.h)
-  // What the mixture is a mixture of: "linear", the parameters scaled to [-1, 1], or "box", their box_coordinates.h.
-  std::string coordinates = "linear";
+  // Of each parameter (M), what the mixture is a mixture of: "linear", the parameter scaled to [-1, 1], or "box", its box_coordinates.h. Empty: all linear.
+  std::vector<std::string> coordinates;
+  bool in_box(size_t k) const { return !coordinates.empty() && coordinates[k] == "box"; }
   int decoder_blocks = 6;
   int decoder_width = 100;
   // Ranges that were trained. Where low < high, the decoder is given the logarithm, scaled to [-1, 1].

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "penn/base/error.h"
 
 namespace penn {
@@ -82,13 +84,28 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   return o;
 }
 
+std::vector<std::string> coordinates_of(const std::string& text, const System& system) {
+  std::vector<std::string> list(system.parameters.size(), text == "box" ? "box" : "linear");
+  if (text == "box" || text == "linear") return list;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    const auto found = std::find_if(system.parameters.begin(), system.parameters.end(), [&](const Parameter& p) { return p.name == name; });
+    if (found == system.parameters.end())
+      throw UsageError(fmt::format("--coordinates {}: '{}' is no parameter of {}", text, name, system.name), "box, linear, or names of parameters: a,b,c");
+    list[static_cast<size_t>(found - system.parameters.begin())] = "box";
+    begin = end + 1;
+  }
+  return list;
+}
+
 NetworkOptions network_for(const TrainOptions& options, const System& system, int observation) {
   const int channels = static_cast<int>(system.observations[static_cast<size_t>(observation)].channels.size());
   const int parameters = static_cast<int>(system.parameters.size());
   NetworkOptions network = options.preset == "paper" ? paper_network(channels, parameters) : fast_network(channels, parameters);
   network.mixture.components = options.components;
   network.mixture.full = options.full_covariance;
-  network.coordinates = options.coordinates;
+  network.coordinates = coordinates_of(options.coordinates, system);
   network.length_low = static_cast<double>(options.lengths.low);
   network.length_high = static_cast<double>(options.lengths.high);
   network.sampling_low = system.simulation.sampling.low;

@@ -19,7 +19,7 @@ struct TrainOptions {
   int64_t batch = 256;
   int components = 10;
   bool full_covariance = true;
-  std::string coordinates = "box";  // of the mixture: NetworkOptions::coordinates
+  std::string coordinates = "box";  // "box", "linear", or names of the parameters that have box coordinates, with commas
   // 0 and "": fresh trajectories for every batch; else a fixed set.
   int64_t dataset_size = 0;
   std::string dataset_folder;
@@ -47,6 +47,7 @@ std::vector<std::string> differing_options(const TrainOptions& a, const TrainOpt
 // The defaults of a preset for a system; UsageError for an unknown preset. `paper` takes data-set size, batch and epochs from the
 // [paper] section of the system file where it has one.
 TrainOptions preset_options(const std::string& preset, const System& system);
+std::vector<std::string> coordinates_of(const std::string& text, const System& system);  // (M); UsageError for a name that is no parameter
 NetworkOptions network_for(const TrainOptions& options, const System& system, int observation);
 
 // Throws UsageError where the values make no sense together.

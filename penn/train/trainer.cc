@@ -66,9 +66,11 @@ class Trainer {
     torch::manual_seed(options_.seed);
     network_ = std::make_shared<PennNetwork>(network_for(options_, system_, observation_));
     network_->to(device_);
-    in_box_ = network_->options().coordinates == "box";
-    // Takes an NLL of the network's coordinates to the parameters' own units; in box coordinates on average over the prior, where -ln of the slope varies.
-    for (const Parameter& p : system_.parameters) jacobian_ += std::log(p.range.high - p.range.low) - (in_box_ ? kHalfLogTwoPi + 0.5 : std::log(2.0));
+    // Takes an NLL of the network's coordinates to the parameters' own units; in box coordinates on average over the prior, since the slope varies.
+    for (size_t k = 0; k < system_.parameters.size(); ++k) {
+      const Range range = system_.parameters[k].range;
+      jacobian_ += std::log(range.high - range.low) - (in_box(k) ? kHalfLogTwoPi + 0.5 : std::log(2.0));
+    }
     optimiser_ = std::make_unique<Optimiser>(network_->parameters(), optimiser_for(options_));
   }
 
@@ -104,7 +106,7 @@ class Trainer {
       simulator.seed += 1;
       validation_.push_back(simulate_set(system_, observation_, simulator, std::max<int64_t>(options_.validation / lengths, 20)).all);
     }
-    validation_jacobian_ = in_box_ ? mean_log_slope(validation_) : jacobian_;
+    validation_jacobian_ = mean_log_slope(validation_);
   }
 
   // The same for given trajectories, exactly.
@@ -113,8 +115,9 @@ class Trainer {
     for (const TrajectoryBatch& set : sets) {
       count += static_cast<double>(set.count);
       for (size_t i = 0; i < set.theta.size(); ++i) {
-        const Range range = system_.parameters[i % system_.parameters.size()].range;
-        sum += log_box_slope(box_coordinate(set.theta[i], range.low, range.high), range.low, range.high);
+        const size_t k = i % system_.parameters.size();
+        const Range range = system_.parameters[k].range;
+        sum += in_box(k) ? log_box_slope(box_coordinate(set.theta[i], range.low, range.high), range.low, range.high) : std::log((range.high - range.low) / 2);
       }
     }
     return sum / count;
@@ -129,6 +132,7 @@ class Trainer {
     network_->calibrate(z_tensor(batch));
   }
 
+  bool in_box(size_t k) const { return network_->options().in_box(k); }
   int64_t parameters() const { return static_cast<int64_t>(system_.parameters.size()); }
 
   torch::Tensor z_tensor(const TrajectoryBatch& b) const {
@@ -139,8 +143,9 @@ class Trainer {
     torch::Tensor theta = torch::empty({b.count, parameters()});
     float* to = theta.data_ptr<float>();
     for (size_t i = 0; i < b.theta.size(); ++i) {
-      const Range range = system_.parameters[i % system_.parameters.size()].range;
-      to[i] = static_cast<float>(in_box_ ? box_coordinate(b.theta[i], range.low, range.high) : 2 * (b.theta[i] - range.low) / (range.high - range.low) - 1);
+      const size_t k = i % system_.parameters.size();
+      const Range range = system_.parameters[k].range;
+      to[i] = static_cast<float>(in_box(k) ? box_coordinate(b.theta[i], range.low, range.high) : 2 * (b.theta[i] - range.low) / (range.high - range.low) - 1);
     }
     return theta.to(device_);
   }
@@ -391,7 +396,6 @@ class Trainer {
   const TrainReport& report_;
   torch::Device device_;
   SimulatorOptions simulator_options_;
-  bool in_box_ = false;  // coordinates of the network, see NetworkOptions
   double jacobian_ = 0, validation_jacobian_ = 0;
   std::shared_ptr<PennNetwork> network_;
   std::unique_ptr<Optimiser> optimiser_;

@@ -23,7 +23,7 @@ GaussianMixture two_components() {
   return GaussianMixture::from_covariances({0.3, 0.7}, {{-0.8, 0.4}, {0.9, -0.2}}, {matrix(0.2, 0.12, 0.3), matrix(0.4, -0.2, 0.35)});
 }
 
-Posterior boxed(GaussianMixture mixture = two_components()) { return {std::move(mixture), Coordinates::kBox, kBox}; }
+Posterior boxed(GaussianMixture mixture = two_components()) { return {std::move(mixture), Coordinate::kBox, kBox}; }
 
 // f over the box, by the midpoint rule.
 template <class Function>
@@ -138,7 +138,7 @@ TEST(posterior_test, conditional_is_joint_over_marginal) {
 
 TEST(posterior_test, linear_coordinates_are_the_mixture_itself) {
   const GaussianMixture mixture = two_components();
-  const Posterior q(mixture, Coordinates::kLinear, {{-1, -1}, {1, 1}});
+  const Posterior q(mixture, Coordinate::kLinear, {{-1, -1}, {1, 1}});
   const std::vector<double> theta = {0.2, 0.3};
   EXPECT_EQ(q.log_density(theta), mixture.log_density(theta));
   EXPECT_EQ(q.mean(), mixture.mean());
@@ -157,22 +157,53 @@ TEST(posterior_test, evidence_of_several_trajectories_counts_the_prior_once) {
   // Nothing known, twice, beside something known: the something.
   const GaussianMixture flat = GaussianMixture::from_covariances({1}, {{0, 0}}, {matrix(1, 0, 1)});
   const GaussianMixture known = GaussianMixture::from_covariances({0.4, 0.6}, {{-0.8, 0.4}, {0.9, -0.2}}, {matrix(0.2, 0.12, 0.3), matrix(0.5, -0.3, 0.6)});
-  const ProductResult same = multiply_posteriors(ProductDensity({flat, known, flat}));
+  const ProductResult same = multiply_posteriors(ProductDensity({flat, known, flat}, kBox, {true, true}));
   for (const std::vector<double>& u : {std::vector<double>{0, 0}, std::vector<double>{-1, 2}, std::vector<double>{1.5, -0.5}})
     EXPECT_NEAR(same.mixture.log_density(u), known.log_density(u), 1e-9);
   EXPECT_NEAR(same.log_agreement, 0, 1e-9);
   EXPECT_NEAR(same.efficiency, 1, 1e-9);
   // Two that know something: proportional to the product over the prior, and the constant is the agreement.
-  const ProductDensity product({known, known});
+  const ProductDensity product({known, known}, kBox, {true, true});
   const ProductResult twice = multiply_posteriors(product);
   for (const std::vector<double>& u : {std::vector<double>{0, 0}, std::vector<double>{-1, 0.5}, std::vector<double>{1.2, -0.5}})
     EXPECT_NEAR(product.log_density(u) - twice.mixture.log_density(u), twice.log_agreement, 1e-8);
   EXPECT_NEAR(twice.efficiency, 1, 1e-6);
 }
 
+// One parameter in each kind of coordinates: uniform prior in 10 to 10.5 for the second.
+TEST(posterior_test, coordinates_may_differ_from_parameter_to_parameter) {
+  const auto inside = [](double s, double t, double rho) { return matrix(s * s, rho * s * t, t * t); };
+  const GaussianMixture mixture = GaussianMixture::from_covariances({0.3, 0.7}, {{-0.8, 10.2}, {0.9, 10.3}}, {inside(0.5, 0.02, 0.6), inside(0.6, 0.03, -0.7)});
+  const Posterior q(mixture, {Coordinate::kBox, Coordinate::kLinear}, kBox);
+  const auto moment = [&](auto f) { return integral([&](const std::vector<double>& theta) { return std::exp(q.log_density(theta)) * f(theta); }, 1000); };
+  EXPECT_NEAR(moment([](const auto&) { return 1.0; }), 1, 1e-4);
+  const std::vector<double> mean = q.mean();
+  EXPECT_NEAR(mean[0], moment([](const auto& t) { return t[0]; }), 1e-3);
+  EXPECT_NEAR(mean[1], mixture.mean()[1], 1e-12);
+  EXPECT_NEAR(q.covariance()(0, 1), moment([&](const auto& t) { return (t[0] - mean[0]) * (t[1] - mean[1]); }), 1e-5);
+  EXPECT_NEAR(q.covariance()(1, 1), mixture.covariance()(1, 1), 1e-12);
+  EXPECT_LT(q.outside_mass(), 1e-4);
+
+  const ProductDensity product({mixture, mixture}, kBox, {true, false});
+  const ProductResult twice = multiply_posteriors(product);
+  for (const std::vector<double>& u : {std::vector<double>{0, 10.2}, std::vector<double>{-1, 10.25}, std::vector<double>{1.2, 10.3}})
+    EXPECT_NEAR(product.log_density(u) - twice.mixture.log_density(u), twice.log_agreement, 1e-7);
+  EXPECT_NEAR(twice.efficiency, 1, 1e-6);
+
+  // At the edge of the linear one: draws are cut there, and only there.
+  const Posterior edge(GaussianMixture::from_covariances({1}, {{0.5, 10.5}}, {inside(1, 0.1, 0.5)}), {Coordinate::kBox, Coordinate::kLinear}, kBox);
+  EXPECT_NEAR(edge.outside_mass(), 0.5, 1e-3);
+  DrawStream draws(4);
+  const PosteriorInBox cut(edge);
+  const TruncatedDraws drawn = cut.sample(2000, draws);
+  for (size_t i = 0; i < 2000; ++i) ASSERT_TRUE(kBox.contains(std::span(&drawn.theta[2 * i], 2)));
+  const std::vector<double> theta = {1, 10.4};
+  EXPECT_NEAR(cut.log_density(theta), edge.log_density(theta) + std::log(2.0), 1e-3);
+}
+
 TEST(posterior_test, a_component_wider_than_the_prior_does_not_break_the_product) {
   const GaussianMixture wide = GaussianMixture::from_covariances({1}, {{0.2, 0}}, {matrix(4, 0, 0.01)});
-  const ProductResult result = multiply_posteriors(ProductDensity({wide, wide, wide}));
+  const ProductResult result = multiply_posteriors(ProductDensity({wide, wide, wide}, kBox, {true, true}));
   EXPECT_TRUE(std::isfinite(result.log_agreement));
   EXPECT_NEAR(std::sqrt(result.mixture.covariance()(1, 1)), 0.1 / std::sqrt(3 - 2 * 0.01), 1e-6);
   EXPECT_GT(result.mixture.covariance()(0, 0), 0.5);

@@ -32,7 +32,7 @@ CalibrationReport run(const Flaw& flaw, int n = 4000, uint64_t seed = 3, bool ke
     const auto right = GaussianMixture::from_covariances({1}, {{centre[0], centre[1]}}, {covariance_2d(0.5, 2, 0.6)});
     const auto stated = GaussianMixture::from_covariances({1}, {{centre[0] + 0.5 * flaw.shift, centre[1]}},
                                                           {covariance_2d(0.5 * flaw.width, 2, flaw.correlation)});
-    calibration.add({stated, Coordinates::kLinear, kBox}, right.sample(1, draws), draws.uniform());
+    calibration.add({stated, Coordinate::kLinear, kBox}, right.sample(1, draws), draws.uniform());
   }
   return calibration.report();
 }
@@ -130,7 +130,7 @@ TEST(calibration_test, a_right_posterior_with_two_modes_passes) {
   for (int i = 0; i < 4000; ++i) {
     const double centre = draws.normal();
     const auto q = GaussianMixture::from_factors({std::log(0.7), std::log(0.3)}, {centre - 1, centre + 1}, {10, 20});
-    calibration.add({q, Coordinates::kLinear, {{-5}, {5}}}, q.sample(1, draws));
+    calibration.add({q, Coordinate::kLinear, {{-5}, {5}}}, q.sample(1, draws));
   }
   const CalibrationReport report = calibration.report();
   EXPECT_FALSE(report.failed) << report.verdict[1];
@@ -145,7 +145,7 @@ TEST(calibration_test, right_moments_and_a_wrong_shape_are_seen_by_the_ranks) {
   for (int i = 0; i < 4000; ++i) {
     const auto right = GaussianMixture::from_factors({0, 0}, {-1, 1}, {5, 5});
     const auto stated = GaussianMixture::from_factors({0}, {0}, {1 / std::sqrt(1.04)});
-    calibration.add({stated, Coordinates::kLinear, {{-5}, {5}}}, right.sample(1, draws));
+    calibration.add({stated, Coordinate::kLinear, {{-5}, {5}}}, right.sample(1, draws));
   }
   const CalibrationReport report = calibration.report();
   EXPECT_TRUE(report.parameters[0].failed);
@@ -158,7 +158,7 @@ TEST(calibration_test, a_right_sd_with_a_wrong_interval_is_a_matter_of_shape) {
   DrawStream draws(7);
   Calibration calibration({"a"}, {{-5}, {5}});
   for (int i = 0; i < 20000; ++i)
-    calibration.add({GaussianMixture::from_factors({0}, {1}, {1}), Coordinates::kLinear, {{-5}, {5}}}, std::vector<double>{-std::log(draws.uniform())});
+    calibration.add({GaussianMixture::from_factors({0}, {1}, {1}), Coordinate::kLinear, {{-5}, {5}}}, std::vector<double>{-std::log(draws.uniform())});
   const CalibrationReport report = calibration.report();
   EXPECT_NEAR(report.parameters[0].coverage[2], 1 - std::exp(-2.645), 0.01);
   EXPECT_EQ(report.parameters[0].findings[0], "of the wrong shape (90 % interval too wide)");
@@ -170,7 +170,7 @@ TEST(calibration_test, right_posteriors_in_box_coordinates_pass) {
   const Box box = {{2, -1}, {3, 5}};
   Calibration calibration({"flat", "known"}, box);
   for (int i = 0; i < 4000; ++i) {
-    const Posterior q(GaussianMixture::from_factors({0, -0.5}, {0, draws.normal(), 0, draws.normal()}, {1, 0, 0, 4, 1, 0, 0, 3}), Coordinates::kBox, box);
+    const Posterior q(GaussianMixture::from_factors({0, -0.5}, {0, draws.normal(), 0, draws.normal()}, {1, 0, 0, 4, 1, 0, 0, 3}), Coordinate::kBox, box);
     calibration.add(q, q.sample(1, draws));
   }
   const CalibrationReport report = calibration.report();
@@ -193,7 +193,7 @@ TEST(calibration_test, mass_outside_the_box_is_measured) {
   Calibration calibration({"a"}, {{0}, {1}});
   DrawStream draws(1);
   for (int i = 0; i < 1000; ++i)
-    calibration.add({GaussianMixture::from_factors({0}, {0}, {10}), Coordinates::kLinear, {{0}, {1}}}, std::vector<double>{0.1 * std::abs(draws.normal())});
+    calibration.add({GaussianMixture::from_factors({0}, {0}, {10}), Coordinate::kLinear, {{0}, {1}}}, std::vector<double>{0.1 * std::abs(draws.normal())});
   EXPECT_NEAR(calibration.report().outside_mass, 0.5, 0.006);  // 127,000 draws: standard error 0.0014
 }
 

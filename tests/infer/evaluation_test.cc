@@ -54,7 +54,7 @@ length = 2000
         double mean[2], c[4];
         OuPosterior(process, &batch.z[static_cast<size_t>(i * batch.length)], batch.length, 32).moments(mean, c);
         for (double& v : c) v *= width * width;
-        estimates.push_back({Posterior(GaussianMixture::from_covariances({1}, {{mean[0], mean[1]}}, {matrix(2, {c[0], c[1], c[2], c[3]})}), Coordinates::kLinear, parameter_box(system)), 0.5});
+        estimates.push_back({Posterior(GaussianMixture::from_covariances({1}, {{mean[0], mean[1]}}, {matrix(2, {c[0], c[1], c[2], c[3]})}), Coordinate::kLinear, parameter_box(system)), 0.5});
       }
       return estimates;
     };

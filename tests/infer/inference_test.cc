@@ -70,7 +70,7 @@ GaussianMixture two_components() {
 
 // The box of Model.
 Estimate linear(GaussianMixture mixture, double familiarity) {
-  return {Posterior(std::move(mixture), Coordinates::kLinear, {{0.1, 0.1}, {1, 10}}), familiarity};
+  return {Posterior(std::move(mixture), Coordinate::kLinear, {{0.1, 0.1}, {1, 10}}), familiarity};
 }
 
 std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {}) {
@@ -204,7 +204,7 @@ TEST(inference_test, in_box_coordinates_numbers_json_and_combinations_are_those_
   const auto one = [&](float shift) {
     ObservedTrajectory t = wiggle();
     t.z[0] += shift;
-    return make_inference(model.context(), t, {Posterior(flat_and_narrow, Coordinates::kBox, {{0.1, 0.1}, {1, 10}}), 0.5});
+    return make_inference(model.context(), t, {Posterior(flat_and_narrow, Coordinate::kBox, {{0.1, 0.1}, {1, 10}}), 0.5});
   };
   const Inference a = one(0);
   EXPECT_NEAR(a.mean[0], 0.55, 1e-9);
@@ -215,7 +215,7 @@ TEST(inference_test, in_box_coordinates_numbers_json_and_combinations_are_those_
   EXPECT_HAS(a.verdict.text(), "Not identified: rate");
   EXPECT_EQ(inference_table(a).find("outside the box"), std::string::npos);
   const auto json = inference_to_json(a);
-  EXPECT_EQ(json["coordinates"], "box");
+  EXPECT_EQ(json["coordinates"], (nlohmann::json{"box", "box"}));
   EXPECT_EQ(json["box"]["high"][1], 10);
   EXPECT_EQ(json["means"][0][1], 0.5);  // of the coordinate
   // Twice the evidence on the second, still none on the first: precision 100 + 100 - 1.

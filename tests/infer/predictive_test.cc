@@ -48,7 +48,7 @@ TEST(predictive_test, a_line_that_mostly_stands_still_has_infinite_tails_and_no_
 // Soup at lg tau = 0, D = 0.5, and a posterior that is narrow around these values.
 struct Soup {
   SystemChoice choice = load_system("soup");
-  Posterior posterior{GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(0.03, 0.03, 0)}), Coordinates::kLinear, parameter_box(choice.system)};
+  Posterior posterior{GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(0.03, 0.03, 0)}), Coordinate::kLinear, parameter_box(choice.system)};
   std::vector<float> simulate(uint64_t seed, int64_t n = 500) const {
     std::vector<float> theta(2), z(static_cast<size_t>(n));
     Simulator(choice.system, 0, {.seed = seed, .threads = 1, .length = n, .fixed = {{"lg_tau", 0}, {"D", 0.5}}})

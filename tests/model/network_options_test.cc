@@ -13,7 +13,8 @@ NetworkOptions unusual() {
   o.mixture.full = false;
   o.encoders = {"lstm", "convolution"};
   o.encoder_settings = {{"lstm", {{"hidden", 20}}}};
-  o.coordinates = "box";
+  o.coordinates.assign(static_cast<size_t>(o.mixture.parameters), "box");
+  o.coordinates[0] = "linear";
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   o.length_low = 100;
@@ -44,11 +45,12 @@ TEST(network_options_test, damaged_json_is_refused) {
   for (const auto& [key, value] : good.items()) {
     nlohmann::json bad = good;
     bad.erase(key);
-    if (key == "coordinates") EXPECT_EQ(network_options_from_json(bad).coordinates, "linear");  // as the first model files
+    if (key == "coordinates") EXPECT_FALSE(network_options_from_json(bad).in_box(1));  // as the first model files
     else EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
     refused(key.c_str(), nullptr);
   }
   refused("coordinates", "polar");
+  refused("coordinates", {"box"});
   refused("components", 0);
   refused("components", 2.5);
   refused("components", 1e300);

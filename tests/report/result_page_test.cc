@@ -26,7 +26,7 @@ TEST(result_page_test, the_fan_of_the_predictive_check_is_in_the_page) {
   // A posterior inside the box, whatever the tiny network says.
   DenseMatrix narrow(1, 1);
   narrow(0, 0) = 1e-4;
-  const Posterior posterior(GaussianMixture::from_covariances({1}, {{0.5}}, {narrow}), Coordinates::kLinear, answers[0].box);
+  const Posterior posterior(GaussianMixture::from_covariances({1}, {{0.5}}, {narrow}), Coordinate::kLinear, answers[0].box);
   answers[0].predictive = check_predictive(estimator.system(), estimator.observation(), posterior, observed[0].seen, 1, {.draws = 200, .threads = 1});
   const json predictive = json::parse(inference_json(estimator.system(), estimator.observation(), answers, observed, {}))["results"][0]["predictive"];
   ASSERT_EQ(predictive["t"].size(), 12u);

@@ -93,10 +93,10 @@ TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one) {
   }
 }
 
-TEST(train_test, training_learns_in_both_coordinates) {
+TEST(train_test, training_learns_in_all_coordinates) {
   const Folder folder;
   const System system = load_system("soup").system;
-  for (const std::string coordinates : {"box", "linear"}) {
+  for (const std::string coordinates : {"box", "linear", "D"}) {
     TrainOptions options = small(system, 150);
     options.coordinates = coordinates;
     options.batch = 64;
@@ -108,7 +108,8 @@ TEST(train_test, training_learns_in_both_coordinates) {
     EXPECT_LT(result.progress.best_nll, -0.2) << coordinates;
     EXPECT_EQ(result.progress.skipped, 0);
     const ModelFile model = open_model(path);
-    EXPECT_EQ(model.info.network.coordinates, coordinates);
+    EXPECT_EQ(model.info.network.in_box(1), coordinates != "linear");
+    EXPECT_EQ(model.info.network.in_box(0), coordinates == "box");
     EXPECT_NEAR(model.info.validation_nll, result.progress.best_nll, 1e-3);  // that of the weights as they are stored, in half precision
     EXPECT_EQ(model.info.system_text, system.text);
     EXPECT_EQ(model.info.familiarity.inside.size(), 1001u);
@@ -124,6 +125,7 @@ TEST(train_test, many_parameters_have_linear_coordinates) {
   EXPECT_EQ(coordinates("fast", "dvdp"), "box");
   EXPECT_EQ(coordinates("fast", "airfoil"), "linear");
   EXPECT_EQ(coordinates("paper", "dvdp"), "linear");
+  EXPECT_THROW(coordinates_of("D1,nothing", load_system("dvdp").system), UsageError);
 }
 
 TEST(train_test, gradients_reach_every_weight) {

@@ -18,10 +18,10 @@ using nlohmann::json;
 
 struct Case {
   double condition;  // of the covariances, apart from units
-  Coordinates coordinates;
+  const char* kind;  // "linear", "box"; "mixed": every third parameter in linear coordinates
 };
 // In box coordinates a component 1e-6 wide is the limit: theta in doubles says where u is to some 1e-15.
-constexpr Case kCases[] = {{1e2, Coordinates::kLinear}, {1e6, Coordinates::kLinear}, {1e12, Coordinates::kLinear}, {1e2, Coordinates::kBox}, {1e8, Coordinates::kBox}};
+constexpr Case kCases[] = {{1e2, "linear"}, {1e6, "linear"}, {1e12, "linear"}, {1e2, "box"}, {1e8, "box"}, {1e4, "mixed"}};
 constexpr std::uint64_t kSeed = 3;
 
 // Covariance of component j = D Q diag(lambda) Q^T D, with lambda falling from 1 to 1/condition and D the units; its factor without ever
@@ -52,13 +52,16 @@ GaussianMixture random_mixture(std::size_t n, std::size_t m, double condition, b
 Posterior posterior_of(const Case& one) {
   Box box;
   for (std::size_t k = 0; k < 12; ++k) box.lo.push_back(static_cast<double>(k) - 3), box.hi.push_back(box.lo.back() + std::pow(10.0, static_cast<double>(k % 4) - 1.0));
-  return {random_mixture(10, 12, one.condition, one.coordinates == Coordinates::kLinear, kSeed), one.coordinates, box};
+  Coordinates coordinates;
+  for (std::size_t k = 0; k < 12; ++k) coordinates.push_back(one.kind[0] == 'b' || (one.kind[0] == 'm' && k % 3 > 0) ? Coordinate::kBox : Coordinate::kLinear);
+  return {random_mixture(10, 12, one.condition, one.kind[0] == 'l', kSeed), coordinates, box};
 }
 
 Posterior marginal_of(const Posterior& q, const std::vector<std::size_t>& indices) {
   Box box;
-  for (const std::size_t k : indices) box.lo.push_back(q.box().lo[k]), box.hi.push_back(q.box().hi[k]);
-  return {q.mixture().marginal(indices), q.coordinates(), box};
+  Coordinates coordinates;
+  for (const std::size_t k : indices) box.lo.push_back(q.box().lo[k]), box.hi.push_back(q.box().hi[k]), coordinates.push_back(q.coordinates()[k]);
+  return {q.mixture().marginal(indices), coordinates, box};
 }
 
 json rows_of(const DenseMatrix& matrix) {
@@ -106,7 +109,7 @@ json values_of(const Posterior& q, DrawStream& draws) {
   std::vector<std::string> names;
   for (std::size_t k = 0; k < m; ++k) names.push_back("p" + std::string(1, static_cast<char>('a' + k)));
   json result = mixture_to_json(q.mixture(), names);
-  result.update({{"coordinates", coordinates_name(q.coordinates())}, {"box", {{"low", q.box().lo}, {"high", q.box().hi}}}, {"factors", factors}, {"points", points}, {"log_density", log_density}, {"parts", parts}, {"line", line}, {"mean", q.mean()},
+  result.update({{"coordinates", coordinate_names(q.coordinates())}, {"box", {{"low", q.box().lo}, {"high", q.box().hi}}}, {"factors", factors}, {"points", points}, {"log_density", log_density}, {"parts", parts}, {"line", line}, {"mean", q.mean()},
                  {"correlation", rows_of(q.correlation())}});
   return result;
 }
@@ -137,6 +140,7 @@ int main(int count, char**) {
   for (const penn::Case& one : penn::kCases) {
     nlohmann::json entry = penn::values_of(penn::posterior_of(one), draws);
     entry["condition"] = one.condition;
+    entry["kind"] = one.kind;
     cases.push_back(entry);
   }
   std::printf("%s\n", cases.dump().c_str());

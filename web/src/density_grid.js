@@ -5,7 +5,8 @@ import { contours } from "d3-contour";
 // A ridge narrower than a cell would fall between the centres and be drawn as beads; so a component whose smallest standard deviation, in
 // any direction, is below one cell is widened to one cell. All others are exact. `exact` leaves the widening out.
 export function densityGrid(law, a, b, xRange, yRange, nx, ny, exact = false) {
-  return law.axes ? boxedGrid(law, a, b, xRange, yRange, nx, ny, exact) : linearGrid(law.mixture, a, b, xRange, yRange, nx, ny, exact);
+  const { mixture, axes } = law;
+  return axes[a].isBox || axes[b].isBox ? boxedGrid(law, a, b, xRange, yRange, nx, ny, exact) : linearGrid(mixture, a, b, xRange, yRange, nx, ny, exact);
 }
 
 const REACH = 6.5;  // standard deviations: exp(-6.5^2 / 2) = 7e-10
@@ -47,7 +48,7 @@ function linearGrid(mixture, a, b, [x0, x1], [y0, y1], nx, ny, exact) {
   return values;
 }
 
-// The same in box coordinates, where even cells of theta are uneven in u: the density of u at their centres, times du/dx du/dy.
+// The same where one or both have box coordinates, in which even cells of theta are uneven in u: the density of u at their centres, times du/dx du/dy.
 function boxedGrid({ mixture, axes }, a, b, [x0, x1], [y0, y1], nx, ny, exact) {
   const values = new Float64Array(nx * ny), x = axes[a].cells(x0, x1, nx), y = axes[b].cells(y0, y1, ny);
   const cell = (axis, u, h) => h / axis.slope(Math.min(4, Math.max(-4, u)));  // where the component lies

@@ -1,13 +1,27 @@
-// The posterior in the parameters' own units, the twin of penn/density/posterior.h: a mixture in the coordinates of its model.
-//   "linear": a mixture of the parameters themselves.
-//   "box": a mixture of u with theta = low + (high - low) Phi(u): nothing lies outside the box, and all is still closed form.
+// The posterior in the parameters' own units, the twin of penn/density/posterior.h: a mixture in coordinates u, one for each parameter.
+//   "linear": the parameter itself.
+//   "box": theta = low + (high - low) Phi(u): nothing lies outside the box, and all is still closed form.
 import { Mixture, others } from "./mixture.js";
 import { normalCdf, normalDensity, normalQuantile, probitCovariance, roughCdf } from "./normal.js";
 
 const EDGE = 1e-7;  // shares of the width closer to an edge count as this close: the edge itself lies at infinity
 
-// theta <-> u of one parameter; null stands for linear coordinates.
+// theta <-> u of one parameter.
+export class LinearAxis {
+  isBox = false;
+  inside = () => true;
+  to = (x) => x;
+  from = (u) => u;
+  roughFrom = (u) => u;
+  slope = () => 1;
+  cells(x0, x1, n) {
+    return { u: Float64Array.from({ length: n }, (_, i) => x0 + ((i + 0.5) * (x1 - x0)) / n), rate: new Float64Array(n).fill(1) };
+  }
+}
+const LINEAR = new LinearAxis();
+
 export class BoxAxis {
+  isBox = true;
   constructor(low, high) {
     Object.assign(this, { low, high, width: high - low });
   }
@@ -74,47 +88,51 @@ class BoxedLaw {
 }
 
 export class PosteriorLaw {
-  // axes: one BoxAxis per parameter, or null for linear coordinates
-  constructor(mixture, axes) {
+  constructor(mixture, axes = new Array(mixture.dimension).fill(LINEAR)) {
     Object.assign(this, { mixture, axes, dimension: mixture.dimension, components: mixture.components, weights: mixture.weights });
   }
-  // A result of `penn infer`: the mixture, "coordinates", and the box as {"box": {"low", "high"}} or with each parameter.
+  // A result of `penn infer`: the mixture, "coordinates" (M, or absent: linear), and the box as {"box": {"low", "high"}} or with each parameter.
   static fromJson(json) {
     const mixture = Mixture.fromJson(json);
-    if ((json.coordinates ?? "linear") === "linear") return new PosteriorLaw(mixture, null);
-    if (json.coordinates !== "box") throw new Error(`unknown coordinates "${json.coordinates}": this page is of another version of penn`);
-    return new PosteriorLaw(mixture, Array.from({ length: mixture.dimension }, (_, k) => new BoxAxis(json.box?.low[k] ?? json.parameters[k].low, json.box?.high[k] ?? json.parameters[k].high)));
+    return new PosteriorLaw(mixture, Array.from({ length: mixture.dimension }, (_, k) => {
+      const name = json.coordinates?.[k] ?? "linear";
+      if (name !== "linear" && name !== "box") throw new Error(`unknown coordinates "${name}": this page is of another version of penn`);
+      return name === "linear" ? LINEAR : new BoxAxis(json.box?.low[k] ?? json.parameters[k].low, json.box?.high[k] ?? json.parameters[k].high);
+    }));
   }
   logDensity(theta) {
-    if (!this.axes) return this.mixture.logDensity(theta);
     if (!this.axes.every((axis, k) => axis.inside(theta[k]))) return -Infinity;
     const u = this.axes.map((axis, k) => axis.to(theta[k]));
     return this.mixture.logDensity(u) - this.axes.reduce((sum, axis, k) => sum + Math.log(axis.slope(u[k])), 0);
   }
   marginal1d(k) {
     const law = this.mixture.marginal1d(k);
-    return this.axes ? new BoxedLaw(law, this.axes[k]) : law;
+    return this.axes[k].isBox ? new BoxedLaw(law, this.axes[k]) : law;
   }
   marginal(indices) {
-    return new PosteriorLaw(this.mixture.marginal(indices), this.axes && indices.map((k) => this.axes[k]));
+    return new PosteriorLaw(this.mixture.marginal(indices), indices.map((k) => this.axes[k]));
   }
   conditional(indices, values) {
-    if (!this.axes) return new PosteriorLaw(this.mixture.conditional(indices, values), null);
     return new PosteriorLaw(this.mixture.conditional(indices, indices.map((k, i) => this.axes[k].to(values[i]))), others(indices, this.dimension).map((k) => this.axes[k]));
   }
   mean() {
-    return this.axes ? Float64Array.from(this.axes, (_, k) => this.marginal1d(k).mean()) : this.mixture.mean();
+    return this.mixture.mean().map((x, k) => (this.axes[k].isBox ? this.marginal1d(k).mean() : x));
   }
   // (M x M) as rows
   correlation() {
-    if (!this.axes) return this.mixture.correlation();
     const m = this.dimension, total = new Float64Array(m * m), mean = new Float64Array(m), centres = [];
     for (let j = 0; j < this.components; ++j) {
       const s = this.mixture.covarianceOf(j), scale = Array.from({ length: m }, (_, k) => Math.sqrt(1 + s[k * m + k])), a = scale.map((t, k) => this.mixture.means[j][k] / t);
-      centres.push(a.map(normalCdf));
+      centres.push(a.map((x, k) => (this.axes[k].isBox ? normalCdf(x) : this.mixture.means[j][k])));
       for (let k = 0; k < m; ++k) {
         mean[k] += this.weights[j] * centres[j][k];
-        for (let l = k; l < m; ++l) total[k * m + l] += this.weights[j] * probitCovariance(a[k], a[l], s[k * m + l] / (scale[k] * scale[l]));
+        for (let l = k; l < m; ++l) {
+          let c = s[k * m + l];
+          if (this.axes[k].isBox && this.axes[l].isBox) c = probitCovariance(a[k], a[l], c / (scale[k] * scale[l]));
+          else if (this.axes[k].isBox) c *= normalDensity(a[k]) / scale[k];
+          else if (this.axes[l].isBox) c *= normalDensity(a[l]) / scale[l];
+          total[k * m + l] += this.weights[j] * c;
+        }
       }
     }
     for (let k = 0; k < m; ++k)

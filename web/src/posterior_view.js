@@ -91,8 +91,8 @@ export class View {
       const s = q.covarianceOf(n), ux = Math.sqrt(s[i * m + i]), uy = s[i * m + j] / ux, vy = Math.sqrt(Math.max(0, s[j * m + j] - uy * uy)), outline = new Float64Array(2 * POINTS);
       for (let k = 0; k < POINTS; ++k) {
         const x = q.means[n][i] + COSINES[k] * ux, y = q.means[n][j] + COSINES[k] * uy + SINES[k] * vy;
-        outline[2 * k] = axes ? axes[i].roughFrom(x) : x;
-        outline[2 * k + 1] = axes ? axes[j].roughFrom(y) : y;
+        outline[2 * k] = axes[i].roughFrom(x);
+        outline[2 * k + 1] = axes[j].roughFrom(y);
       }
       result.push({ number: n + 1, weight: q.weights[n], outline });
     }

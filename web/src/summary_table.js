@@ -68,7 +68,7 @@ export function notices(result) {
   const familiarity = typeof result.familiarity === "object" ? result.familiarity?.value : result.familiarity;
   const outside = typeof result.outside_mass === "object" ? result.outside_mass?.value : result.outside_mass;
   if (Number.isFinite(familiarity)) facts.push(["familiarity", percent(familiarity), "share of training trajectories at least as unusual as this one"]);
-  if (Number.isFinite(outside) && result.coordinates !== "box") facts.push(["outside the prior box", percent(outside), "mass of the mixture where the prior has none"]);
+  if (Number.isFinite(outside) && !result.coordinates?.every((c) => c === "box")) facts.push(["outside the prior box", percent(outside), "mass of the mixture where the prior has none"]);
   const modes = listOf(result.modes);
   if (modes.length) facts.push(["modes", modes.map((mode) => percent(mode.mass ?? mode.weight)).join(", "), "separate explanations and their share of the posterior"]);
   return element("section", { class: "notices", "aria-label": "verdict and warnings" },

@@ -96,7 +96,7 @@ export function inBoxCoordinates(page) {
   const results = page.results.map((r) => {
     const axes = r.parameters.map((p) => new BoxAxis(p.low, p.high)), means = r.means.map((mean) => mean.map((x, k) => axes[k].to(x)));
     const rate = (j, k) => 1 / axes[k].slope(means[j][k]);
-    return { ...r, coordinates: "box", means, factors: undefined, covariances: r.covariances.map((s, j) => s.map((row, a) => row.map((x, b) => x * rate(j, a) * rate(j, b)))) };
+    return { ...r, coordinates: axes.map(() => "box"), means, factors: undefined, covariances: r.covariances.map((s, j) => s.map((row, a) => row.map((x, b) => x * rate(j, a) * rate(j, b)))) };
   });
   return { ...page, results };
 }

@@ -41,11 +41,11 @@ std::array<QuadraturePoint, n> gauss_legendre() {
 
 // By the trapezoidal rule on every component, which for smooth functions of a normal variable converges faster than any power of the step.
 template <class Function>
-double expectation(const NormalMixture1d& q, Function f) {
+double expectation(const NormalMixture1d& q, bool in_box, Function f) {
   constexpr double kReach = 7;  // in standard deviations; beyond is 3e-12 of the mass
   double sum = 0;
   for (std::size_t j = 0; j < q.components(); ++j) {
-    const double step = 0.5 / std::max(1.0, q.component_sd(j));  // Phi(u) changes over distances of 1, phi over the component's own
+    const double step = 0.5 / (in_box ? std::max(1.0, q.component_sd(j)) : 1.0);  // Phi(u) changes over distances of 1, phi over the component's own
     for (double z = -kReach; z <= kReach; z += step) sum += q.weight(j) * step * normal_density(z) * f(q.component_mean(j) + z * q.component_sd(j));
   }
   return sum;
@@ -126,7 +126,7 @@ double MarginalLaw::sd() const {
 
 double MarginalLaw::kurtosis() const {
   const double centre = mean(), scale = sd();
-  return expectation(mixture_, [&](double u) {
+  return expectation(mixture_, in_box_, [&](double u) {
     const double d = ((in_box_ ? from_box_coordinate(u, lo_, hi_) : u) - centre) / scale;
     return d * d * d * d;
   });

@@ -1,6 +1,7 @@
 // Everything that determines the network's structure, as a plain value: no tensors. Kept as JSON in the model file.
 #pragma once
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -27,6 +28,7 @@ struct NetworkOptions {
   // Of each parameter (M), what the mixture is a mixture of: "linear", the parameter scaled to [-1, 1], or "box", its box_coordinates.h. Empty: all linear.
   std::vector<std::string> coordinates;
   bool in_box(size_t k) const { return !coordinates.empty() && coordinates[k] == "box"; }
+  bool all_in_box() const { return !coordinates.empty() && std::count(coordinates.begin(), coordinates.end(), "box") == mixture.parameters; }
   int decoder_blocks = 6;
   int decoder_width = 100;
   // Ranges that were trained. Where low < high, the decoder is given the logarithm, scaled to [-1, 1].

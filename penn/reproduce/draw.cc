@@ -60,12 +60,12 @@ std::vector<Json> estimates_panels(const std::string& evaluation, size_t columns
   return panels;
 }
 
-void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, bool overlay) {
+void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, int of_paper, bool overlay) {
   const Estimator& estimator = page.use_model(model, session);
   std::vector<Json> panels;
   for (const TestTrajectory& test : tests) panels.push_back(trajectory_panel(test.name + " " + test.about, estimator, session.answer(model, test), overlay));
   page.section("Trajectories", "", panels);
-  page.headline("trajectories", std::to_string(panels.size()), std::to_string(panels.size()));
+  page.headline("trajectories", std::to_string(panels.size()), std::to_string(of_paper));
 }
 
 void add_pair_densities(PageData& page, Session& session, const std::string& name, const DrawnPairs& drawn) {

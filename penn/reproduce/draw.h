@@ -42,7 +42,7 @@ void say_trajectories(PageData& page, const Evaluation& evaluation, const std::s
 void say_other_length(PageData& page, const Answer& answer, IntRange trained);
 std::vector<int> all_parameters(const System& system);
 std::vector<Json> estimates_panels(const std::string& evaluation, size_t columns);
-void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, bool overlay);  // one section
+void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, int of_paper, bool overlay);  // one section; of_paper: how many it shows
 // Densities of pairs of parameters: a section for each test trajectory, with the trajectory itself where asked for; a table of their correlations
 // and of -ln q(truth), with what the paper says of each pair in its last row; and as headline how many true values lie within two SDs.
 struct DrawnPairs {

@@ -44,7 +44,7 @@ PageData draw_cfhn_estimates(const PaperItem& item, Session& session) {
 
 PageData draw_cfhn_trajectories(const PaperItem& item, Session& session) {
   PageData page(item, "x₁ and x₂ of three trajectories: synchronised, opposite, and one chasing the other.", session.options());
-  add_trajectories(page, session, "cfhn-x1x2", test_trajectories("cfhn"), true);
+  add_trajectories(page, session, "cfhn-x1x2", test_trajectories("cfhn"), 3, true);
   page.note("α₁ = 1.414 and α₂ = 1.406 of TRAJ-3 are the paper's; it does not print the other values, which are ours, with the signs of the couplings it states.");
   return page;
 }

@@ -32,7 +32,7 @@ PageData draw_dvdp_estimates(const PaperItem& item, Session& session) {
 
 PageData draw_dvdp_trajectories(const PaperItem& item, Session& session) {
   PageData page(item, "The three trajectories whose densities Figure 8 shows.", session.options());
-  add_trajectories(page, session, "dvdp", test_trajectories("dvdp"), false);
+  add_trajectories(page, session, "dvdp", test_trajectories("dvdp"), 3, false);
   page.note("The paper does not print the parameters of its three trajectories; these are ours.");
   return page;
 }

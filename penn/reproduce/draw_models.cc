@@ -38,7 +38,7 @@ std::vector<Json> stations(const NetworkOptions& o) {
           block("encoder", encoder),
           block("decoder", {fmt::format("residual blocks: {}", o.decoder_blocks), fmt::format("of width {}", o.decoder_width), fmt::format("to y: K = {}", m.size())}),
           block("surjection", {"softmax: weights", o.link == "relative" ? "means in widths" : "means", "softplus: diagonals"}),
-          block("mixture Φ", {fmt::format("N = {} components", m.components), fmt::format("M = {} parameters", m.parameters), m.full ? "full covariances" : "diagonal covariances", o.in_box(0) ? "inside the box" : "of the parameters"})};
+          block("mixture Φ", {fmt::format("N = {} components", m.components), fmt::format("M = {} parameters", m.parameters), m.full ? "full covariances" : "diagonal covariances", o.all_in_box() ? "inside the box" : "of the parameters"})};
 }
 
 struct Speed {

@@ -13,9 +13,9 @@ recipe() {
     oup)        echo "oup       110 200:5000" ;;
     dvdp)       echo "dvdp      45  200:2000" ;;
     cfhn-x1x2)  echo "cfhn:x1x2 50  500:2000" ;;
-    cfhn-x1)    echo "cfhn:x1   50  500:2000" ;;
-    cfhn-mean)  echo "cfhn:mean 50  500:2000" ;;
-    airfoil)    echo "airfoil   50  300:2000" ;;
+    cfhn-x1)    echo "cfhn:x1   50  500:2000 --coordinates a2,b2,c2,g2,alpha2,D2" ;;
+    cfhn-mean)  echo "cfhn:mean 50  500:2000 --coordinates box" ;;
+    airfoil)    echo "airfoil   60  300:2000 --coordinates D_gauss,D_levy,alpha" ;;
     soup-paper) echo "soup      45  1000 --preset paper --batch 64 --validation 2000" ;;
     oup-paper)  echo "oup       110 1000 --preset paper --batch 64 --validation 2000" ;;
     dvdp-full)        echo "dvdp 10 500" ;;

@@ -46,7 +46,7 @@ std::vector<Estimate> Estimator::estimate(const float* z, int64_t B, int64_t n, 
     parallel_for(count, threads_, [&](int64_t b, int) {
       const std::vector<double> free(y.data() + b * K, y.data() + (b + 1) * K);
       const auto kind = shape.full ? CovarianceKind::kFull : CovarianceKind::kDiagonal;
-      const GaussianMixture mixture = GaussianMixture::from_free_vector(free, static_cast<size_t>(shape.components), static_cast<size_t>(shape.parameters), kind);
+      const GaussianMixture mixture = GaussianMixture::from_free_vector(free, static_cast<size_t>(shape.components), static_cast<size_t>(shape.parameters), kind, shape.least_precision);
       results[static_cast<size_t>(first + b)] = Estimate{Posterior(mixture.unscaled(minus_one, plus_one).rescaled(low, high), coordinates, box),
                                                          model_.info.familiarity.share_beyond(embedding.data() + b * E)};
     });

@@ -30,14 +30,68 @@ double softmax(std::vector<double>& x) {
   return largest + std::log(sum);
 }
 
+// The factor R of U^T U + floor I = R^T R, and what the gradient needs of it.
+class FlooredFactor {
+ public:
+  FlooredFactor(int size, double floor) : M_(size), floor_(floor), u_(static_cast<std::size_t>(size) * size), r_(u_.size()), row_(size) {}
+
+  double* u() { return u_.data(); }  // (M, M), upper triangular, to be filled
+
+  // ln det R. The rows of sqrt(floor) I are rotated into U one after the other: U^T U is never formed, which would lose nearly singular ones.
+  double decompose() {
+    r_ = u_;
+    for (int i = 0; i < M_; ++i) {
+      std::fill(row_.begin(), row_.end(), 0.0);
+      row_[i] = std::sqrt(floor_);
+      for (int k = i; k < M_; ++k) {
+        if (row_[k] == 0) continue;
+        double* r = &r_[k * M_];
+        const double length = std::sqrt(r[k] * r[k] + row_[k] * row_[k]), c = r[k] / length, s = row_[k] / length;
+        for (int l = k; l < M_; ++l) {
+          const double turned = c * r[l] + s * row_[l];
+          row_[l] = c * row_[l] - s * r[l];
+          r[l] = turned;
+        }
+      }
+    }
+    double log_determinant = 0;
+    for (int k = 0; k < M_; ++k) log_determinant += std::log(r_[k * M_ + k]);
+    return log_determinant;
+  }
+
+  // d ln det R / d u_kl = (U P^-1)_kl for l >= k, after decompose(): two triangular solves with row k of U. Valid until the next call.
+  const double* log_determinant_slope(int k) {
+    for (int l = k; l < M_; ++l) row_[l] = u_[k * M_ + l];
+    for (int i = k; i < M_; ++i) {
+      const double* r = &r_[i * M_];
+      row_[i] /= r[i];
+      for (int l = i + 1; l < M_; ++l) row_[l] -= row_[i] * r[l];
+    }
+    for (int i = M_ - 1; i >= k; --i) {
+      const double* r = &r_[i * M_];
+      double sum = row_[i];
+      for (int l = i + 1; l < M_; ++l) sum -= r[l] * row_[l];
+      row_[i] = sum / r[i];
+    }
+    return row_.data();
+  }
+
+ private:
+  int M_;
+  double floor_;
+  std::vector<double> u_, r_, row_;
+};
+
 }  // namespace
 
 template <class T>
 void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t end, const T* y, const T* theta, T* log_q,
-                  std::uint8_t* bad, T* gradient) {
+                  std::uint8_t* bad, T* gradient, double lesson) {
   const int M = shape.parameters, N = shape.components, upper = shape.upper(), K = shape.size();
   std::vector<double> weight(N), term(N), distance(static_cast<std::size_t>(N) * M), product(distance.size()), pull(M);
   std::vector<Diagonal> diag(distance.size());
+  const double floor = shape.least_precision;
+  std::vector<FlooredFactor> floored(floor > 0 ? N : 0, FlooredFactor(M, floor));
   for (std::int64_t b = begin; b < end; ++b) {
     const T* row = y + b * K;
     const T *means = row + N, *gammas = means + N * M, *uppers = gammas + N * M;
@@ -53,7 +107,19 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
         if (upper)
           for (int l = k + 1; l < M; ++l) sum += *u++ * d[l];
         v[k] = sum;
-        a += p.log_u - 0.5 * sum * sum;
+        a -= 0.5 * sum * sum;
+        if (floor == 0) a += p.log_u;
+      }
+      if (floor > 0) {
+        double* full = floored[j].u();
+        u = uppers + static_cast<std::int64_t>(j) * upper;
+        for (int k = 0; k < M; ++k) {
+          full[k * M + k] = diag[j * M + k].u;
+          if (upper)
+            for (int l = k + 1; l < M; ++l) full[k * M + l] = *u++;
+          a -= 0.5 * floor * d[k] * d[k];
+        }
+        a += floored[j].decompose();
       }
       weight[j] = row[j];
       term[j] = a;
@@ -65,21 +131,22 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
       T* g = gradient + b * K;
       T *g_mean = g + N, *g_gamma = g_mean + N * M, *g_upper = g_gamma + N * M;
       for (int j = 0; j < N; ++j) {
-        const double r = term[j];
+        const double r = term[j] + lesson / N;
         const double *d = &distance[j * M], *v = &product[j * M];
         const T* u = uppers + static_cast<std::int64_t>(j) * upper;
         T* gu = g_upper + static_cast<std::int64_t>(j) * upper;
-        g[j] = static_cast<T>(r - weight[j]);
-        std::fill(pull.begin(), pull.end(), 0.0);  // becomes U^T v
+        g[j] = static_cast<T>(term[j] - weight[j]);
+        std::fill(pull.begin(), pull.end(), 0.0);  // becomes U^T v + floor d
         for (int k = 0; k < M; ++k) {
           const Diagonal& p = diag[j * M + k];
-          g_gamma[j * M + k] = static_cast<T>(r * (p.log_slope - v[k] * d[k] * p.slope));
-          pull[k] += v[k] * p.u;
+          const double* rise = floor > 0 ? floored[j].log_determinant_slope(k) : nullptr;
+          const double log_slope = rise ? rise[k] * p.slope : p.log_slope;
+          g_gamma[j * M + k] = static_cast<T>(r * (log_slope - v[k] * d[k] * p.slope));
+          pull[k] += v[k] * p.u + floor * d[k];
           if (!upper) continue;
-          const double slope = -r * v[k];
           for (int l = k + 1; l < M; ++l) {
             pull[l] += v[k] * u[l - k - 1];
-            gu[l - k - 1] = static_cast<T>(slope * d[l]);
+            gu[l - k - 1] = static_cast<T>(r * ((rise ? rise[l] : 0) - v[k] * d[l]));
           }
           u += M - k - 1;
           gu += M - k - 1;
@@ -97,8 +164,8 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
 }
 
 template void mixture_rows(const MixtureShape&, std::int64_t, std::int64_t, const float*, const float*, float*,
-                           std::uint8_t*, float*);
+                           std::uint8_t*, float*, double);
 template void mixture_rows(const MixtureShape&, std::int64_t, std::int64_t, const double*, const double*, double*,
-                           std::uint8_t*, double*);
+                           std::uint8_t*, double*, double);
 
 }  // namespace penn

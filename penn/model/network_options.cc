@@ -11,6 +11,8 @@
 namespace penn {
 namespace {
 
+constexpr double kLeastPrecision = 0.25;  // a width of at most 2 in coordinates in which the box is 2 wide or its law has an SD of 1
+
 void require(bool ok, const std::string& message) {
   if (!ok) throw ModelError("network options: " + message);
 }
@@ -30,6 +32,7 @@ void NetworkOptions::check() const {
   require(mixture.components >= 1 && mixture.components <= 10000, fmt::format("{} components", mixture.components));
   require(static_cast<double>(mixture.components) * (1.0 + 2.0 * mixture.parameters + mixture.upper()) <= 1e7,
           "the mixture has more than ten million free numbers");
+  require(mixture.least_precision >= 0 && mixture.least_precision <= 1, fmt::format("least precision {}", mixture.least_precision));
   require(!encoders.empty(), "no encoder");
   require(std::set<std::string>(encoders.begin(), encoders.end()).size() == encoders.size(),
           "an encoder is named twice");
@@ -49,6 +52,7 @@ nlohmann::json to_json(const NetworkOptions& o) {
           {"parameters", o.mixture.parameters},
           {"components", o.mixture.components},
           {"covariance", o.mixture.full ? "full" : "diagonal"},
+          {"least_precision", o.mixture.least_precision},
           {"encoders", o.encoders},
           {"encoder_settings", o.encoder_settings},
           {"link", o.link},
@@ -84,6 +88,7 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
     const std::string covariance = json.at("covariance").get<std::string>();
     require(covariance == "full" || covariance == "diagonal", fmt::format("unknown covariance '{}'", covariance));
     o.mixture.full = covariance == "full";
+    o.mixture.least_precision = json.value("least_precision", 0.0);  // the first model files have none
     o.encoders = json.at("encoders").get<std::vector<std::string>>();
     o.encoder_settings = json.at("encoder_settings");
     o.link = json.at("link").get<std::string>();
@@ -115,6 +120,7 @@ NetworkOptions fast_network(int inputs, int parameters) {
   o.mixture.parameters = parameters;
   o.encoders = {"statistics"};
   o.link = "relative";
+  o.mixture.least_precision = kLeastPrecision;
   o.coordinates.assign(static_cast<size_t>(parameters), "box");
   o.decoder_blocks = 3;
   o.decoder_width = 256;

@@ -13,6 +13,9 @@ struct MixtureShape {
   int parameters = 1;   // M
   int components = 10;  // N
   bool full = true;     // covariance
+  // The precision of a component is U^T U + least_precision I: no component is wider than 1 / sqrt(least_precision) in any direction. Without it
+  // couplings of a component with next to no weight may run away and spoil the moments of the whole. 0: the paper's form.
+  double least_precision = 0;
   int upper() const { return full ? parameters * (parameters - 1) / 2 : 0; }
   int size() const { return components * (1 + 2 * parameters + upper()); }
   bool operator==(const MixtureShape&) const = default;

@@ -13,8 +13,8 @@ class LogDensity : public torch::autograd::Function<LogDensity> {
   // The gradient costs little more than the value, so it is made at once; backward only scales its rows.
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const torch::Tensor& y,
                                                 const torch::Tensor& theta, int64_t parameters, int64_t components,
-                                                bool full, bool training) {
-    const MixtureShape shape{static_cast<int>(parameters), static_cast<int>(components), full};
+                                                bool full, double least_precision, double lesson, bool training) {
+    const MixtureShape shape{static_cast<int>(parameters), static_cast<int>(components), full, least_precision};
     const int64_t B = y.size(0);
     const torch::Tensor log_q = torch::empty({B}, y.options()), bad = torch::empty({B}, torch::kUInt8);
     torch::Tensor gradient;
@@ -23,7 +23,7 @@ class LogDensity : public torch::autograd::Function<LogDensity> {
       pool_for(B, 16, [&](int64_t begin, int64_t end) {
         mixture_rows<scalar_t>(shape, begin, end, y.data_ptr<scalar_t>(), theta.data_ptr<scalar_t>(),
                                log_q.data_ptr<scalar_t>(), bad.data_ptr<uint8_t>(),
-                               training ? gradient.data_ptr<scalar_t>() : nullptr);
+                               training ? gradient.data_ptr<scalar_t>() : nullptr, lesson);
       });
     });
     if (training) context->save_for_backward({gradient});
@@ -34,7 +34,7 @@ class LogDensity : public torch::autograd::Function<LogDensity> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list output_gradients) {
     const torch::Tensor gradient = context->get_saved_variables()[0];
-    return {gradient * output_gradients[0].unsqueeze(1), {}, {}, {}, {}, {}};
+    return {gradient * output_gradients[0].unsqueeze(1), {}, {}, {}, {}, {}, {}, {}};
   }
 };
 
@@ -64,30 +64,39 @@ torch::Tensor factors(const torch::Tensor& gammas, const torch::Tensor& uppers, 
   return u + off;
 }
 
+// U^T U + least_precision I
+torch::Tensor precisions(const torch::Tensor& u, const MixtureShape& s) {
+  return torch::matmul(u.transpose(-1, -2), u) + s.least_precision * torch::eye(s.parameters, u.options());
+}
+
 }  // namespace
 
 MixtureParameters mixture_parameters(const torch::Tensor& y, const MixtureShape& shape) {
   const auto parts = split(y.contiguous(), shape);
-  return {torch::softmax(parts[0], 1), parts[1], factors(parts[2], parts[3], shape)};
+  torch::Tensor u = factors(parts[2], parts[3], shape);
+  if (shape.least_precision > 0) u = torch::linalg_cholesky(precisions(u, shape)).transpose(-1, -2);
+  return {torch::softmax(parts[0], 1), parts[1], u};
 }
 
 torch::Tensor mixture_log_density_reference(const torch::Tensor& y, const torch::Tensor& theta,
-                                            const MixtureShape& shape) {
+                                            const MixtureShape& shape, double lesson) {
   check_sizes(y, theta, shape);
   const auto parts = split(y.contiguous(), shape);
   const torch::Tensor u = factors(parts[2], parts[3], shape);
-  const torch::Tensor v = torch::matmul(u, (theta.unsqueeze(1) - parts[1]).unsqueeze(-1)).squeeze(-1);
-  const torch::Tensor log_u = torch::diagonal(u, 0, -2, -1).log().sum(-1);
-  const torch::Tensor a = torch::log_softmax(parts[0], 1) + log_u - 0.5 * v.square().sum(-1);
-  return torch::logsumexp(a, 1) - 0.5 * shape.parameters * std::log(2 * M_PI);
+  const torch::Tensor d = theta.unsqueeze(1) - parts[1], v = torch::matmul(u, d.unsqueeze(-1)).squeeze(-1);
+  const torch::Tensor r = shape.least_precision > 0 ? torch::linalg_cholesky(precisions(u, shape)) : u;
+  const torch::Tensor log_r = torch::diagonal(r, 0, -2, -1).log().sum(-1);
+  const torch::Tensor alone = log_r - 0.5 * (v.square().sum(-1) + shape.least_precision * d.square().sum(-1)) - 0.5 * shape.parameters * std::log(2 * M_PI);
+  const torch::Tensor log_q = torch::logsumexp(torch::log_softmax(parts[0], 1) + alone, 1);
+  return lesson > 0 ? log_q + lesson * (alone - alone.detach()).mean(1) : log_q;
 }
 
-MixtureDensity mixture_log_density(const torch::Tensor& y, const torch::Tensor& theta, const MixtureShape& shape) {
+MixtureDensity mixture_log_density(const torch::Tensor& y, const torch::Tensor& theta, const MixtureShape& shape, double lesson) {
   check_sizes(y, theta, shape);
   if (y.is_cpu()) {
     const auto out =
         LogDensity::apply(y.contiguous(), theta.to(y.dtype()).contiguous(), shape.parameters, shape.components,
-                          shape.full, y.requires_grad() && torch::GradMode::is_enabled());
+                          shape.full, shape.least_precision, lesson, y.requires_grad() && torch::GradMode::is_enabled());
     return {out[0], out[1].to(torch::kBool)};
   }
   // Bad rows are computed again as zeros, so that no NaN enters the backward pass.
@@ -98,12 +107,12 @@ MixtureDensity mixture_log_density(const torch::Tensor& y, const torch::Tensor& 
   }
   const torch::Tensor safe = torch::where(bad.unsqueeze(1), torch::zeros_like(y), y);
   const torch::Tensor safe_theta = torch::where(bad.unsqueeze(1), torch::zeros_like(theta), theta);
-  const torch::Tensor log_q = mixture_log_density_reference(safe, safe_theta, shape);
+  const torch::Tensor log_q = mixture_log_density_reference(safe, safe_theta, shape, lesson);
   return {torch::where(bad, torch::zeros_like(log_q), log_q), bad};
 }
 
-MixtureLoss mixture_loss(const torch::Tensor& y, const torch::Tensor& theta, const MixtureShape& shape) {
-  const MixtureDensity density = mixture_log_density(y, theta, shape);
+MixtureLoss mixture_loss(const torch::Tensor& y, const torch::Tensor& theta, const MixtureShape& shape, double lesson) {
+  const MixtureDensity density = mixture_log_density(y, theta, shape, lesson);
   MixtureLoss result;
   result.bad = density.bad.sum().item<int64_t>();
   result.good = y.size(0) - result.bad;

@@ -11,7 +11,7 @@ constexpr int64_t kFewestRows = 32;  // of a part: every part reads all weights 
 
 }  // namespace
 
-Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta, double balance) {
+Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta, double balance, double lesson) {
   const MixtureShape& shape = network.options().mixture;
   const std::vector<torch::Tensor> weights = network.parameters();
   const int64_t B = embedding.size(0);
@@ -26,7 +26,7 @@ Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch:
     for (int64_t k = begin; k < end; ++k) {
       const int64_t first = B * k / parts, last = B * (k + 1) / parts;
       const torch::Tensor y = network.decode(embedding.slice(0, first, last));
-      const MixtureLoss loss = mixture_loss(y, theta.slice(0, first, last), shape);
+      const MixtureLoss loss = mixture_loss(y, theta.slice(0, first, last), shape, lesson);
       Part& part = all[static_cast<size_t>(k)];
       const double count = static_cast<double>(loss.good);
       part.learned = {loss.loss.item<double>() * count, loss.good, loss.bad};

@@ -17,6 +17,8 @@ struct Learned {
 // balance: the loss has the term -balance sum_j ln(mean weight of component j) / N, the mean taken over the rows of a thread (32 or more).
 // Without it components that are useless early lose their weight and with it their gradient, and never come back: of ten, three were left. A
 // component may still be anything for a single trajectory.
-Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta, double balance = 0);
+// lesson: the loss has the term -(lesson / N) sum_j ln q_j, q_j being component j alone. Early in training one component is better than the others by
+// many nats and would learn from every trajectory, the others from none: with 11 parameters one was left.
+Learned learn(PennNetwork& network, const torch::Tensor& embedding, const torch::Tensor& theta, double balance = 0, double lesson = 0);
 
 }  // namespace penn

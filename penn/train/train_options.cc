@@ -19,7 +19,7 @@ nlohmann::ordered_json to_json(const TrainOptions& o) {
   return {{"preset", o.preset}, {"minutes", o.minutes}, {"steps", o.steps}, {"epochs", o.epochs}, {"batch", o.batch},
           {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"coordinates", o.coordinates}, {"dataset", o.dataset_size},
           {"dataset_folder", o.dataset_folder}, {"length", {o.lengths.low, o.lengths.high}}, {"validation", o.validation}, {"seed", o.seed},
-          {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"balance", o.balance}, {"weight_decay", o.weight_decay},
+          {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"balance", o.balance}, {"lesson", o.lesson}, {"weight_decay", o.weight_decay},
           {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}};
 }
 
@@ -47,6 +47,7 @@ TrainOptions train_options_from_json(const nlohmann::json& j) {
     j.at("clip").get_to(o.clip);
     j.at("ema").get_to(o.ema);
     j.at("balance").get_to(o.balance);
+    j.at("lesson").get_to(o.lesson);
     j.at("validations").get_to(o.validations);
     return o;
   } catch (const nlohmann::json::exception& error) {
@@ -81,6 +82,7 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   o.clip = 0;
   o.ema = 0;
   o.balance = 0;
+  o.lesson = 0;
   return o;
 }
 

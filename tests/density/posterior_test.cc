@@ -102,6 +102,15 @@ TEST(posterior_test, the_prior_is_flat) {
   EXPECT_NEAR(q.correlation()(0, 1), 0, 1e-12);
 }
 
+TEST(posterior_test, a_component_of_any_width_stays_inside) {  // training may leave one, of next to no weight: half of it lies at each edge
+  for (const double wide : {1e3, 1e6, 1e12}) {
+    const Posterior q = boxed(GaussianMixture::from_covariances({1}, {{0, 0}}, {matrix(wide * wide, 0, 1)}));
+    EXPECT_NEAR(q.mean()[0], 1, 1e-9);
+    EXPECT_NEAR(q.marginal(0).sd(), 2, 0.002 * 2);
+    EXPECT_NEAR(q.marginal(0).kurtosis(), 1, 0.01);
+  }
+}
+
 TEST(posterior_test, a_narrow_posterior_is_gaussian_in_the_parameters) {
   const double s = 1e-4;
   const Posterior q = boxed(GaussianMixture::from_covariances({1}, {{0.3, -0.4}}, {matrix(s * s, 0.6 * s * s, s * s)}));

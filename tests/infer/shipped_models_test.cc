@@ -48,14 +48,41 @@ struct Shipped {
     return sum / static_cast<double>(list.size()) / width(a);
   }
 
+  double truth(size_t trajectory, const std::string& a) const { return theta[trajectory * estimator.system().parameters.size() + static_cast<size_t>(index(a))]; }
+  // Mean absolute error of the estimates of those trajectories that `chosen` accepts.
+  template <class Chosen>
+  double error(const std::vector<Posterior>& list, const std::string& a, Chosen chosen) const {
+    double sum = 0, count = 0;
+    for (size_t i = 0; i < list.size(); ++i)
+      if (chosen(i)) sum += std::abs(list[i].mean()[static_cast<size_t>(index(a))] - truth(i, a)), ++count;
+    return sum / count;
+  }
+
+  // Share of the trajectories whose central 90 % interval holds the truth.
+  double coverage(const std::vector<Posterior>& list, const std::string& a) const {
+    double inside = 0;
+    for (size_t i = 0; i < list.size(); ++i) {
+      const double below = list[i].marginal(static_cast<size_t>(index(a))).cdf(truth(i, a));
+      inside += below > 0.05 && below < 0.95;
+    }
+    return inside / static_cast<double>(list.size());
+  }
+
   Estimator estimator;
   std::vector<float> theta;  // of the last posteriors()
 };
 
+double standard_deviation(const std::vector<double>& values) {
+  double mean = 0, square = 0;
+  for (double v : values) mean += v / static_cast<double>(values.size());
+  for (double v : values) square += (v - mean) * (v - mean) / static_cast<double>(values.size());
+  return std::sqrt(square);
+}
+
 TEST(shipped_models_test, every_model_fits_into_three_megabytes) {
   const std::vector<std::string> names = shared_names("models", ".safetensors");
   const std::set<std::string> have(names.begin(), names.end());
-  for (const char* name : {"soup", "dvdp"}) EXPECT_TRUE(have.contains(name)) << name;
+  for (const char* name : {"soup", "oup", "dvdp"}) EXPECT_TRUE(have.contains(name)) << name;
   for (const std::string& name : names) EXPECT_LE(std::filesystem::file_size(find_model(name)), 3'000'000u) << name;
 }
 
@@ -69,6 +96,69 @@ TEST(shipped_models_test, soup_more_data_narrow_the_posterior) {
   const double at200 = soup.spread(soup.posteriors(400, 200), "D"), at1000 = soup.spread(soup.posteriors(400, 1000), "D"), at5000 = soup.spread(soup.posteriors(400, 5000), "D");
   EXPECT_LT(at1000, 0.8 * at200);
   EXPECT_LT(at5000, 0.8 * at1000);
+}
+
+TEST(shipped_models_test, oup_strengths_are_worst_known_in_a_T_along_white_and_along_gaussian) {
+  Shipped oup("oup");
+  const auto list = oup.posteriors(4000, 1000);
+  const auto white = [&](size_t i) { return std::abs(oup.truth(i, "H") - 0.5) < 0.08; };      // the bar along H = 0.5
+  const auto gaussian = [&](size_t i) { return oup.truth(i, "alpha") > 1.92; };                // the bar along alpha = 2
+  const auto elsewhere = [&](size_t i) { return std::abs(oup.truth(i, "H") - 0.5) > 0.2 && oup.truth(i, "alpha") < 1.8; };
+  for (const char* strength : {"D_fgn", "D_levy"}) {
+    EXPECT_GT(oup.error(list, strength, white), 1.3 * oup.error(list, strength, elsewhere)) << strength;
+    EXPECT_GT(oup.error(list, strength, gaussian), 1.3 * oup.error(list, strength, elsewhere)) << strength;
+  }
+  double near = 0, count = 0;  // the strengths trade off where the noises are alike
+  for (size_t i = 0; i < list.size(); ++i)
+    if (gaussian(i)) near += list[i].correlation()(static_cast<size_t>(oup.index("D_fgn")), static_cast<size_t>(oup.index("D_levy"))), ++count;
+  EXPECT_LT(near / count, -0.3);
+}
+
+TEST(shipped_models_test, oup_at_gaussian_white_noise_covers_the_line_of_constant_sum_in_three_groups) {
+  // At H = 0.5 and alpha = 2 both noises are the same white noise: fractional alone (then alpha is free), Levy alone (then H is free), or both.
+  Shipped oup("oup");
+  const size_t fgn = static_cast<size_t>(oup.index("D_fgn")), levy = static_cast<size_t>(oup.index("D_levy"));
+  const size_t hurst = static_cast<size_t>(oup.index("H")), alpha = static_cast<size_t>(oup.index("alpha"));
+  const auto list = oup.posteriors(400, 1000, {{"lg_tau", 0}, {"D_fgn", 0.5}, {"D_levy", 0.5}, {"H", 0.5}, {"alpha", 2}});
+  double sum_sd = 0, difference_sd = 0, sum_mean = 0;
+  std::vector<double> h_if_fgn, h_if_levy, alpha_if_fgn, alpha_if_levy;
+  size_t both = 0, total = 0;
+  DrawStream draws(7);
+  for (const Posterior& q : list) {
+    const DenseMatrix c = q.covariance();
+    sum_sd += std::sqrt(c(fgn, fgn) + c(levy, levy) + 2 * c(fgn, levy)) / 400;
+    difference_sd += std::sqrt(c(fgn, fgn) + c(levy, levy) - 2 * c(fgn, levy)) / 400;
+    sum_mean += (q.mean()[fgn] + q.mean()[levy]) / 400;
+    const std::vector<double> sample = q.sample(250, draws);
+    for (size_t i = 0; i < sample.size(); i += 5, ++total) {
+      if (sample[i + levy] < 0.2) h_if_fgn.push_back(sample[i + hurst]), alpha_if_fgn.push_back(sample[i + alpha]);
+      else if (sample[i + fgn] < 0.2) h_if_levy.push_back(sample[i + hurst]), alpha_if_levy.push_back(sample[i + alpha]);
+      else ++both;
+    }
+  }
+  EXPECT_NEAR(sum_mean, 1, 0.1);
+  EXPECT_LT(sum_sd, 0.5 * difference_sd);
+  for (const size_t group : {h_if_fgn.size(), h_if_levy.size(), both}) EXPECT_GT(group, total / 20);  // none of the three is forgotten
+  EXPECT_GT(standard_deviation(h_if_levy), 2 * standard_deviation(h_if_fgn));
+  EXPECT_GT(standard_deviation(alpha_if_fgn), 1.5 * standard_deviation(alpha_if_levy));
+}
+
+TEST(shipped_models_test, oup_is_calibrated_at_every_length) {
+  Shipped oup("oup");
+  for (const int64_t length : {200, 1000, 5000}) {
+    const auto list = oup.posteriors(4000, length);  // the share is known to 0.005
+    for (const char* name : {"lg_tau", "D_fgn", "H", "D_levy", "alpha"}) EXPECT_NEAR(oup.coverage(list, name), 0.9, 0.025) << name << ", n = " << length;
+  }
+}
+
+TEST(shipped_models_test, oup_more_data_narrow_the_posterior) {
+  Shipped oup("oup");
+  const std::map<std::string, double> same = {{"lg_tau", 0.3}, {"D_fgn", 0.5}, {"H", 0.7}, {"D_levy", 0.5}, {"alpha", 1.6}};
+  const auto at200 = oup.posteriors(400, 200, same), at1000 = oup.posteriors(400, 1000, same), at5000 = oup.posteriors(400, 5000, same);
+  for (const char* name : {"lg_tau", "D_fgn", "H", "D_levy", "alpha"}) {
+    EXPECT_LT(oup.spread(at1000, name), 0.9 * oup.spread(at200, name)) << name;
+    EXPECT_LT(oup.spread(at5000, name), 0.9 * oup.spread(at1000, name)) << name;
+  }
 }
 
 TEST(shipped_models_test, dvdp_couplings_have_the_published_signs) {

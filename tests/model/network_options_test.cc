@@ -11,6 +11,7 @@ NetworkOptions unusual() {
   NetworkOptions o = paper_network(2, 11);
   o.mixture.components = 7;
   o.mixture.full = false;
+  o.mixture.least_precision = 0.25;
   o.encoders = {"lstm", "convolution"};
   o.encoder_settings = {{"lstm", {{"hidden", 20}}}};
   o.coordinates.assign(static_cast<size_t>(o.mixture.parameters), "box");
@@ -46,6 +47,7 @@ TEST(network_options_test, damaged_json_is_refused) {
     nlohmann::json bad = good;
     bad.erase(key);
     if (key == "coordinates") EXPECT_FALSE(network_options_from_json(bad).in_box(1));  // as the first model files
+    else if (key == "least_precision") EXPECT_EQ(network_options_from_json(bad).mixture.least_precision, 0);
     else EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
     refused(key.c_str(), nullptr);
   }
@@ -54,6 +56,8 @@ TEST(network_options_test, damaged_json_is_refused) {
   refused("components", 0);
   refused("components", 2.5);
   refused("components", 1e300);
+  refused("least_precision", -1);
+  refused("least_precision", "much");
   refused("parameters", -1);
   refused("covariance", "round");
   refused("encoders", nlohmann::json::array());

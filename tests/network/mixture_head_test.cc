@@ -12,7 +12,18 @@ namespace penn {
 namespace {
 
 const MixtureShape kShapes[] = {{1, 1, true},   {1, 4, true},  {2, 3, true},  {5, 10, true},
-                                {12, 10, true}, {3, 2, false}, {8, 30, false}};
+                                {12, 10, true}, {3, 2, false}, {8, 30, false}, {1, 2, true, 0.25},
+                                {5, 10, true, 0.25}, {12, 10, true, 0.25}, {3, 2, false, 1}};
+
+double determinant(std::vector<double> a, int n) {  // by elimination; a is positive definite
+  double product = 1;
+  for (int k = 0; k < n; ++k) {
+    product *= a[k * n + k];
+    for (int i = k + 1; i < n; ++i)
+      for (int l = n - 1; l >= k; --l) a[i * n + l] -= a[i * n + k] / a[k * n + k] * a[k * n + l];
+  }
+  return product;
+}
 
 // The mixture written out with covariance matrices: no softmax trick, no logsumexp, no triangular solve.
 double density_by_definition(const double* y, const double* theta, const MixtureShape& s) {
@@ -29,13 +40,12 @@ double density_by_definition(const double* y, const double* theta, const Mixture
     for (int a = 0; a < M; ++a)
       for (int b = 0; b < M; ++b)
         for (int k = 0; k < M; ++k) P[a * M + b] += U[k * M + a] * U[k * M + b];
-    double quadratic = 0, root = 1;  // root: square root of the determinant of the precision
-    for (int a = 0; a < M; ++a) {
-      root *= U[a * M + a];
+    for (int a = 0; a < M; ++a) P[a * M + a] += s.least_precision;
+    double quadratic = 0;
+    for (int a = 0; a < M; ++a)
       for (int b = 0; b < M; ++b)
         quadratic += (theta[a] - y[N + j * M + a]) * P[a * M + b] * (theta[b] - y[N + j * M + b]);
-    }
-    sum += std::exp(y[j]) / weights * root * std::pow(2 * M_PI, -0.5 * M) * std::exp(-0.5 * quadratic);
+    sum += std::exp(y[j]) / weights * std::sqrt(determinant(P, M)) * std::pow(2 * M_PI, -0.5 * M) * std::exp(-0.5 * quadratic);
   }
   return std::log(sum);
 }
@@ -61,13 +71,13 @@ TEST(mixture_head_test, log_density_follows_the_definition_in_double) {
 TEST(mixture_head_test, value_and_gradient_equal_the_tensor_reference) {
   torch::manual_seed(2);
   for (const MixtureShape& s : kShapes)
-    for (const auto type : {torch::kFloat, torch::kDouble}) {
+    for (const auto& [type, lesson] : {std::pair(torch::kFloat, 0.0), std::pair(torch::kDouble, 0.0), std::pair(torch::kDouble, 0.5)}) {
       const double tolerance = type == torch::kFloat ? 2e-5 : 1e-11;
       const torch::Tensor start = free_vectors(33, s, type), theta = torch::rand({33, s.parameters}, type);
       const torch::Tensor weight = torch::randn({33}, type);
       const torch::Tensor y = start.clone().requires_grad_(), z = start.clone().requires_grad_();
-      const torch::Tensor fast = mixture_log_density(y, theta, s).log_density;
-      const torch::Tensor slow = mixture_log_density_reference(z, theta, s);
+      const torch::Tensor fast = mixture_log_density(y, theta, s, lesson).log_density;
+      const torch::Tensor slow = mixture_log_density_reference(z, theta, s, lesson);
       EXPECT_LT(((fast - slow).abs() / (1 + slow.abs())).max().item<double>(), tolerance);
       (fast * weight).sum().backward();
       (slow * weight).sum().backward();
@@ -79,7 +89,7 @@ TEST(mixture_head_test, value_and_gradient_equal_the_tensor_reference) {
 // Central differences with h = 1e-5 in double: truncation and rounding both near 1e-10 times the size of the function.
 TEST(mixture_head_test, gradient_equals_finite_differences) {
   torch::manual_seed(3);
-  for (const MixtureShape& s : {MixtureShape{1, 2, true}, MixtureShape{3, 2, true}, MixtureShape{4, 3, false}}) {
+  for (const MixtureShape& s : {MixtureShape{1, 2, true}, MixtureShape{3, 2, true}, MixtureShape{4, 3, false}, MixtureShape{4, 2, true, 0.25}, MixtureShape{3, 2, false, 0.5}}) {
     const torch::Tensor theta = torch::rand({1, s.parameters}, torch::kDouble);
     const torch::Tensor y = free_vectors(1, s, torch::kDouble).requires_grad_();
     mixture_log_density(y, theta, s).log_density.sum().backward();
@@ -93,6 +103,35 @@ TEST(mixture_head_test, gradient_equals_finite_differences) {
                            (2 * h);
       EXPECT_NEAR(y.grad()[0][k].item<double>(), slope, 1e-8 * (1 + std::fabs(slope))) << "entry " << k;
     }
+  }
+}
+
+// The lesson's part of the gradient alone, against differences of the mean log density of the components, each a mixture of its own.
+TEST(mixture_head_test, every_component_learns_its_lesson_and_the_value_stays) {
+  torch::manual_seed(6);
+  const MixtureShape s{3, 2, true, 0.25}, one{3, 1, true, 0.25};
+  const int M = 3, N = 2;
+  const torch::Tensor theta = torch::rand({1, M}, torch::kDouble), start = free_vectors(1, s, torch::kDouble);
+  const torch::Tensor with = start.clone().requires_grad_(), without = start.clone().requires_grad_();
+  const torch::Tensor a = mixture_log_density(with, theta, s, 0.5).log_density, b = mixture_log_density(without, theta, s).log_density;
+  EXPECT_EQ(a.item<double>(), b.item<double>());
+  a.sum().backward();
+  b.sum().backward();
+  const auto mean_of_components = [&](const torch::Tensor& y) {
+    double sum = 0;
+    for (int j = 0; j < N; ++j) {
+      const torch::Tensor alone = torch::cat({torch::zeros({1, 1}, torch::kDouble), y.slice(1, N + j * M, N + (j + 1) * M), y.slice(1, N + N * M + j * M, N + N * M + (j + 1) * M),
+                                              y.slice(1, N + 2 * N * M + j * s.upper(), N + 2 * N * M + (j + 1) * s.upper())}, 1).contiguous();
+      sum += density_by_definition(alone.data_ptr<double>(), theta.data_ptr<double>(), one) / N;
+    }
+    return sum;
+  };
+  for (int k = 0; k < s.size(); ++k) {
+    torch::Tensor plus = start.clone(), minus = start.clone();
+    plus[0][k] += 1e-5;
+    minus[0][k] -= 1e-5;
+    const double slope = 0.5 * (mean_of_components(plus) - mean_of_components(minus)) / 2e-5;
+    EXPECT_NEAR((with.grad() - without.grad())[0][k].item<double>(), slope, 1e-8 * (1 + std::fabs(slope))) << "entry " << k;
   }
 }
 
@@ -112,21 +151,31 @@ TEST(mixture_head_test, parameters_follow_the_order_of_the_free_vector) {
 // Each row has one extreme entry. Whatever comes out is finite, and rows that carry nothing usable are counted.
 TEST(mixture_head_test, extreme_entries_give_finite_numbers_or_a_counted_row) {
   torch::manual_seed(4);
-  const MixtureShape s{3, 4, true};
-  for (const float extreme : {1e3f, 1e6f, 1e12f, 1e20f, 1e30f, 3e38f}) {
-    for (const float sign : {1.0f, -1.0f}) {
-      const torch::Tensor start = free_vectors(s.size(), s, torch::kFloat);
-      for (int k = 0; k < s.size(); ++k) start[k][k] = sign * extreme;
-      const torch::Tensor y = start.clone().requires_grad_();
-      const MixtureLoss result = mixture_loss(y, torch::rand({s.size(), 3}), s);
-      result.loss.backward();
-      EXPECT_TRUE(std::isfinite(result.loss.item<float>())) << sign * extreme;
-      EXPECT_TRUE(torch::isfinite(y.grad()).all().item<bool>()) << sign * extreme;
-      EXPECT_EQ(result.good + result.bad, s.size());
-      EXPECT_GT(result.good, 0);
-      EXPECT_LT(result.loss.abs().item<double>(), 1e12);
+  for (const double least_precision : {0.0, 0.25}) {
+    const MixtureShape s{3, 4, true, least_precision};
+    for (const float extreme : {1e3f, 1e6f, 1e12f, 1e20f, 1e30f, 3e38f}) {
+      for (const float sign : {1.0f, -1.0f}) {
+        const torch::Tensor start = free_vectors(s.size(), s, torch::kFloat);
+        for (int k = 0; k < s.size(); ++k) start[k][k] = sign * extreme;
+        const torch::Tensor y = start.clone().requires_grad_();
+        const MixtureLoss result = mixture_loss(y, torch::rand({s.size(), 3}), s);
+        result.loss.backward();
+        EXPECT_TRUE(std::isfinite(result.loss.item<float>())) << sign * extreme;
+        EXPECT_TRUE(torch::isfinite(y.grad()).all().item<bool>()) << sign * extreme;
+        EXPECT_EQ(result.good + result.bad, s.size());
+        EXPECT_GT(result.good, 0);
+        EXPECT_LT(result.loss.abs().item<double>(), 1e12);
+      }
     }
   }
+}
+
+TEST(mixture_head_test, no_component_is_wider_than_the_least_precision_allows) {
+  torch::manual_seed(9);
+  const MixtureShape s{6, 3, true, 0.25};
+  const MixtureParameters p = mixture_parameters(free_vectors(50, s, torch::kDouble, 20), s);  // couplings that run away
+  const torch::Tensor inverse = torch::linalg_inv(p.factors), covariances = torch::matmul(inverse, inverse.transpose(-1, -2));
+  EXPECT_LT(torch::diagonal(covariances, 0, -2, -1).max().item<double>(), 4 + 1e-9);
 }
 
 TEST(mixture_head_test, all_variances_tiny_is_finite_and_falls_towards_wider) {

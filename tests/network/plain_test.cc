@@ -90,7 +90,8 @@ TEST(plain_test, an_estimate_is_the_mixture_of_the_free_vector_in_the_parameters
     const torch::Tensor y = saved.network->forward(torch::from_blob(const_cast<float*>(set.z.data()), {3, 200, 1})).to(torch::kFloat64);
     for (int64_t b = 0; b < 3; ++b) {
       const torch::Tensor row = y[b].contiguous();
-      const auto mixture = GaussianMixture::from_free_vector({row.data_ptr<double>(), static_cast<size_t>(row.numel())}, 10, 2, CovarianceKind::kFull);
+      const auto mixture = GaussianMixture::from_free_vector({row.data_ptr<double>(), static_cast<size_t>(row.numel())}, 10, 2, CovarianceKind::kFull,
+                                                             saved.network->options().mixture.least_precision);
       const double s[2] = {0.3, -0.2};
       double theta[2] = {-0.5 + (s[0] + 1) / 2 * 2, 0.01 + (s[1] + 1) / 2 * 0.99}, jacobian = std::log(1.0) + std::log(0.99 / 2);
       if (preset == "fast") {

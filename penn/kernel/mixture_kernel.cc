@@ -91,7 +91,7 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
   std::vector<double> weight(N), term(N), distance(static_cast<std::size_t>(N) * M), product(distance.size()), pull(M);
   std::vector<Diagonal> diag(distance.size());
   const double floor = shape.least_precision;
-  std::vector<FlooredFactor> floored(floor > 0 ? N : 0, FlooredFactor(M, floor));
+  std::vector<FlooredFactor> floored(floor > 0 && upper ? N : 0, FlooredFactor(M, floor));  // none where the precision is diagonal
   for (std::int64_t b = begin; b < end; ++b) {
     const T* row = y + b * K;
     const T *means = row + N, *gammas = means + N * M, *uppers = gammas + N * M;
@@ -107,17 +107,15 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
         if (upper)
           for (int l = k + 1; l < M; ++l) sum += *u++ * d[l];
         v[k] = sum;
-        a -= 0.5 * sum * sum;
-        if (floor == 0) a += p.log_u;
+        a -= 0.5 * (sum * sum + floor * d[k] * d[k]);
+        if (floored.empty()) a += floor > 0 ? 0.5 * std::log(p.u * p.u + floor) : p.log_u;
       }
-      if (floor > 0) {
+      if (!floored.empty()) {
         double* full = floored[j].u();
         u = uppers + static_cast<std::int64_t>(j) * upper;
         for (int k = 0; k < M; ++k) {
           full[k * M + k] = diag[j * M + k].u;
-          if (upper)
-            for (int l = k + 1; l < M; ++l) full[k * M + l] = *u++;
-          a -= 0.5 * floor * d[k] * d[k];
+          for (int l = k + 1; l < M; ++l) full[k * M + l] = *u++;
         }
         a += floored[j].decompose();
       }
@@ -139,8 +137,8 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
         std::fill(pull.begin(), pull.end(), 0.0);  // becomes U^T v + floor d
         for (int k = 0; k < M; ++k) {
           const Diagonal& p = diag[j * M + k];
-          const double* rise = floor > 0 ? floored[j].log_determinant_slope(k) : nullptr;
-          const double log_slope = rise ? rise[k] * p.slope : p.log_slope;
+          const double* rise = floored.empty() ? nullptr : floored[j].log_determinant_slope(k);
+          const double log_slope = rise ? rise[k] * p.slope : floor > 0 ? p.u / (p.u * p.u + floor) * p.slope : p.log_slope;
           g_gamma[j * M + k] = static_cast<T>(r * (log_slope - v[k] * d[k] * p.slope));
           pull[k] += v[k] * p.u + floor * d[k];
           if (!upper) continue;

@@ -3,8 +3,8 @@
 //   mu_1 as it is,        mu_jk = mu_1k + t_jk / u_jkk for the other components j.
 // Widths of posteriors span orders of magnitude. Through the softplus alone the network has to learn 1/width; here it learns its logarithm,
 // which is nearly linear in the logarithms of scales, and couplings and distances between components do not change when a width does. Where the
-// posterior is narrow one centre has to be learned to a fraction of its width, not ten. The floor keeps components from growing wider
-// than anything a box can hold. With the link "direct", y = r: the paper's network.
+// posterior is narrow one centre has to be learned to a fraction of its width, not ten. The floor keeps what a component leaves
+// open of one parameter, the others given, within the box; its whole width is limited by least_precision. With the link "direct", y = r: the paper's network.
 #pragma once
 
 #include <cstdint>

@@ -11,6 +11,7 @@
 #include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
 #include "penn/train/trainer.h"
+#include "penn/train/trial.h"
 
 namespace penn {
 namespace {
@@ -141,6 +142,30 @@ class Display {
   double last_ = 0;
 };
 
+// Decides on the coordinates; the training that follows has the rest of the budget. False: interrupted.
+bool choose_coordinates(const Options& o, const SystemChoice& choice, TrainRun& run) {
+  TrainOptions& options = run.options;
+  if (options.epochs > 0) {  // a fixed set is small: all of it is for the training
+    options.coordinates = "linear";
+    return true;
+  }
+  check_options(options);
+  if (!o.quiet) fmt::print(stderr, "a short training first, to see which parameters are hardly identified (--coordinates decides without it)\n");
+  Trial trial;
+  {
+    Display display(o.quiet);
+    trial = try_coordinates(choice.system, choice.observation, run, [&](const TrainStatus& status) { display(status); });
+  }
+  if (!trial.is_complete) return false;
+  options = options_after(trial, options, choice.system);
+  if (!o.quiet) {
+    fmt::print(stderr, "width of the posterior, the box being 1:");
+    for (size_t k = 0; k < trial.widths.size(); ++k) fmt::print(stderr, " {} {:.2f}", choice.system.parameters[k].name, trial.widths[k]);
+    fmt::print(stderr, "\nthe training begins, with --coordinates {}\n", options.coordinates);
+  }
+  return true;
+}
+
 int train_command(const Options& o) {
   const SystemChoice choice = load_system(o.system);
   TrainRun run;
@@ -160,6 +185,10 @@ int train_command(const Options& o) {
     run.options = options_from_preset(o, choice.system);
   }
   catch_interrupts();
+  if (run.options.coordinates == "auto" && !choose_coordinates(o, choice, run)) {
+    fmt::print("stopped before the training began; nothing is kept\n");
+    return 130;
+  }
   TrainResult result;
   {
     Display display(o.quiet);
@@ -194,7 +223,7 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--batch", o->batch, "Trajectories per step");
   command->add_option("--components", o->components, "Components of the mixture");
   command->add_option("--covariance", o->covariance, "full (default) or diagonal")->check(CLI::IsMember({"full", "diagonal"}));
-  command->add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others");
+  command->add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others; auto (default of fast with more): by a short training");
   command->add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   command->add_option("--validation", o->validation, "Trajectories of the validation set");

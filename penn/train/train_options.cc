@@ -9,8 +9,7 @@
 namespace penn {
 namespace {
 
-// With many parameters most true values have one that lies near an edge of the box, where box coordinates stretch and bend the posterior of all;
-// up to 8 they learned better, with 11 and 12 worse (docs/recipe.md). Between lies nothing that was measured.
+// With more parameters box coordinates are better for some of them and worse for others (docs/recipe.md); between 8 and 11 nothing was measured.
 constexpr size_t kMostInBox = 8;
 
 }  // namespace
@@ -67,7 +66,7 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   TrainOptions o;
   o.preset = preset;
   o.lengths = system.simulation.length;
-  if (system.parameters.size() > kMostInBox) o.coordinates = "linear";
+  if (system.parameters.size() > kMostInBox) o.coordinates = "auto";
   if (preset == "fast") return o;
   if (preset != "paper") throw UsageError(fmt::format("unknown preset '{}'", preset), "presets: fast, paper");
   o.lengths = {system.simulation.length.high, system.simulation.length.high};  // the paper trains at one length
@@ -88,13 +87,13 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
 
 std::vector<std::string> coordinates_of(const std::string& text, const System& system) {
   std::vector<std::string> list(system.parameters.size(), text == "box" ? "box" : "linear");
-  if (text == "box" || text == "linear") return list;
+  if (text == "box" || text == "linear" || text == "auto") return list;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
     const auto found = std::find_if(system.parameters.begin(), system.parameters.end(), [&](const Parameter& p) { return p.name == name; });
     if (found == system.parameters.end())
-      throw UsageError(fmt::format("--coordinates {}: '{}' is no parameter of {}", text, name, system.name), "box, linear, or names of parameters: a,b,c");
+      throw UsageError(fmt::format("--coordinates {}: '{}' is no parameter of {}", text, name, system.name), "box, linear, auto, or names of parameters: a,b,c");
     list[static_cast<size_t>(found - system.parameters.begin())] = "box";
     begin = end + 1;
   }

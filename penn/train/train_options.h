@@ -19,7 +19,7 @@ struct TrainOptions {
   int64_t batch = 256;
   int components = 10;
   bool full_covariance = true;
-  std::string coordinates = "box";  // "box", "linear", or names of the parameters that have box coordinates, with commas
+  std::string coordinates = "box";  // "box", "linear", names of the parameters that have box coordinates, with commas, or "auto": by trial (trial.h), linear without one
   // 0 and "": fresh trajectories for every batch; else a fixed set.
   int64_t dataset_size = 0;
   std::string dataset_folder;

@@ -120,10 +120,10 @@ TEST(train_test, training_learns_in_all_coordinates) {
   }
 }
 
-TEST(train_test, many_parameters_have_linear_coordinates) {
+TEST(train_test, coordinates_of_many_parameters_are_found_by_trial) {
   const auto coordinates = [](const char* preset, const char* name) { return preset_options(preset, load_system(name).system).coordinates; };
   EXPECT_EQ(coordinates("fast", "dvdp"), "box");
-  EXPECT_EQ(coordinates("fast", "airfoil"), "linear");
+  EXPECT_EQ(coordinates("fast", "airfoil"), "auto");
   EXPECT_EQ(coordinates("paper", "dvdp"), "linear");
   EXPECT_THROW(coordinates_of("D1,nothing", load_system("dvdp").system), UsageError);
 }

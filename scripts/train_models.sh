@@ -12,22 +12,23 @@ recipe() {
     soup)       echo "soup      45  200:5000" ;;
     oup)        echo "oup       110 200:5000" ;;
     dvdp)       echo "dvdp      45  200:2000" ;;
-    cfhn-x1x2)  echo "cfhn:x1x2 50  500:2000" ;;
+    cfhn-x1x2)  echo "cfhn:x1x2 50  500:2000 --coordinates linear" ;;
     cfhn-x1)    echo "cfhn:x1   50  500:2000 --coordinates a2,b2,c2,g2,alpha2,D2" ;;
     cfhn-mean)  echo "cfhn:mean 50  500:2000 --coordinates box" ;;
     airfoil)    echo "airfoil   60  300:2000 --coordinates D_gauss,D_levy,alpha" ;;
     soup-paper) echo "soup      45  1000 --preset paper --batch 64 --validation 2000" ;;
     oup-paper)  echo "oup       110 1000 --preset paper --batch 64 --validation 2000" ;;
-    dvdp-full)        echo "dvdp 10 500" ;;
-    dvdp-diagonal)    echo "dvdp 10 500 --covariance diagonal" ;;
+    dvdp-full-10)     echo "dvdp 10 500" ;;
+    dvdp-diagonal-10) echo "dvdp 10 500 --covariance diagonal" ;;
     dvdp-diagonal-30) echo "dvdp 10 500 --covariance diagonal --components 30" ;;
     *) echo "$0: unknown model '$1'; known are: $all" >&2; exit 2 ;;
   esac
 }
 folder() {
   case $1 in
-    oup-paper | dvdp-*) echo out/models ;;  # for comparison, not shipped
-    *)                  echo models ;;
+    oup-paper) echo out/models ;;  # for comparison, not shipped
+    dvdp-*)    echo gallery/models ;;  # the same, where `penn reproduce tab3 -o gallery` finds them
+    *)         echo models ;;
   esac
 }
 lengths_to_evaluate() { # the paper's among them
@@ -40,7 +41,7 @@ lengths_to_evaluate() { # the paper's among them
     *)          echo 1000 ;;
   esac
 }
-all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-paper oup-paper dvdp-full dvdp-diagonal dvdp-diagonal-30"
+all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-paper oup-paper dvdp-full-10 dvdp-diagonal-10 dvdp-diagonal-30"
 
 train() { # name system minutes lengths options...
   model=$(folder "$1")/$1.safetensors system=$2 minutes=$3 lengths=$4
@@ -65,7 +66,7 @@ if [ "${1:-}" = --one ]; then
 fi
 [ $# -gt 0 ] || set -- $all
 for name in "$@"; do recipe "$name" >/dev/null; done
-mkdir -p models/evaluations out/models
+mkdir -p models/evaluations out/models gallery/models
 printf '%s\n' "$@" | xargs -P 2 -n 1 scripts/train_models.sh --one
 for name in "$@"; do
   for length in $(lengths_to_evaluate "$name"); do evaluate "$name" "$length"; done

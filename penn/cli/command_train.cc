@@ -9,6 +9,7 @@
 #include "penn/base/error.h"
 #include "penn/cli/checks.h"
 #include "penn/cli/commands.h"
+#include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
 #include "penn/train/trainer.h"
 #include "penn/train/trial.h"
@@ -184,6 +185,7 @@ int train_command(const Options& o) {
       throw ModelError(fmt::format("'{}' is an unfinished training", checkpoint_path(o.model).string()), "go on with --resume, or start anew with --force");
     run.options = options_from_preset(o, choice.system);
   }
+  check_outputs({o.model}, {o.system});
   catch_interrupts();
   if (run.options.coordinates == "auto" && !choose_coordinates(o, choice, run)) {
     fmt::print("stopped before the training began; nothing is kept\n");

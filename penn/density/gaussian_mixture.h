@@ -26,7 +26,7 @@ class GaussianMixture {
   // each block component by component). Entries must be finite; they are clipped to +-1e50 and u_kk is kept above
   // 1e-50, limits no float32 output can reach, so that every later number is finite. least_precision: MixtureShape's.
   static GaussianMixture from_free_vector(std::span<const double> y, std::size_t components, std::size_t dimension,
-                                          CovarianceKind kind, double least_precision = 0);
+                                          CovarianceKind kind, std::span<const double> least_precision = {});
 
   // weights (N), scaled to sum 1; means (N, M); covariances N of (M, M), symmetric positive definite.
   static GaussianMixture from_covariances(const std::vector<double>& weights,
@@ -38,7 +38,7 @@ class GaussianMixture {
   static GaussianMixture from_factors(std::vector<double> log_weights, std::vector<double> means,
                                       std::vector<double> factors);
 
-  // The inverse of from_free_vector with least_precision 0, with the logits fixed by the convention logit_j = ln w_j (so their log-sum-exp is
+  // The inverse of from_free_vector with no least_precision, with the logits fixed by the convention logit_j = ln w_j (so their log-sum-exp is
   // 0; a weight of exactly 0 gives -1e30). kDiagonal throws if some u_kl is not 0.
   std::vector<double> free_vector(CovarianceKind kind) const;
 

@@ -35,7 +35,7 @@ std::size_t GaussianMixture::free_size(std::size_t components, std::size_t dimen
 }
 
 GaussianMixture GaussianMixture::from_free_vector(std::span<const double> y, std::size_t components,
-                                                  std::size_t dimension, CovarianceKind kind, double least_precision) {
+                                                  std::size_t dimension, CovarianceKind kind, std::span<const double> least_precision) {
   const std::size_t n = components, m = dimension;
   if (n == 0 || m == 0) throw Error(fmt::format("a mixture of {} components in {} dimensions", n, m));
   if (y.size() != free_size(n, m, kind))
@@ -56,11 +56,11 @@ GaussianMixture GaussianMixture::from_free_vector(std::span<const double> y, std
     for (std::size_t j = 0; j < n; ++j)
       for (std::size_t k = 0; k < m; ++k)
         for (std::size_t l = k + 1; l < m; ++l) factors[(j * m + k) * m + l] = next();
-  if (least_precision > 0)
+  if (!least_precision.empty())
     for (std::size_t j = 0; j < n; ++j) {
-      DenseMatrix stacked(2 * m, m);  // U above sqrt(least_precision) I
+      DenseMatrix stacked(2 * m, m);  // U above the roots of least_precision
       std::copy_n(&factors[j * m * m], m * m, stacked.data.begin());
-      for (std::size_t k = 0; k < m; ++k) stacked(m + k, k) = std::sqrt(least_precision);
+      for (std::size_t k = 0; k < m; ++k) stacked(m + k, k) = std::sqrt(least_precision[k]);
       DenseMatrix narrowed = qr_upper(std::move(stacked));
       for (std::size_t k = 0; k < m; ++k) narrowed(k, k) = std::max(narrowed(k, k), kSmallestDiag);  // rounding beside entries of 1e50
       std::copy(narrowed.data.begin(), narrowed.data.end(), &factors[j * m * m]);

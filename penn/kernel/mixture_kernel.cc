@@ -30,19 +30,19 @@ double softmax(std::vector<double>& x) {
   return largest + std::log(sum);
 }
 
-// The factor R of U^T U + floor I = R^T R, and what the gradient needs of it.
+// The factor R of U^T U + diag(floor) = R^T R, and what the gradient needs of it.
 class FlooredFactor {
  public:
-  FlooredFactor(int size, double floor) : M_(size), floor_(floor), u_(static_cast<std::size_t>(size) * size), r_(u_.size()), row_(size) {}
+  FlooredFactor(int size, const std::vector<double>& floor) : M_(size), floor_(floor), u_(static_cast<std::size_t>(size) * size), r_(u_.size()), row_(size) {}
 
   double* u() { return u_.data(); }  // (M, M), upper triangular, to be filled
 
-  // ln det R. The rows of sqrt(floor) I are rotated into U one after the other: U^T U is never formed, which would lose nearly singular ones.
+  // ln det R. The rows of diag(sqrt(floor)) are rotated into U one after the other: U^T U is never formed, which would lose nearly singular ones.
   double decompose() {
     r_ = u_;
     for (int i = 0; i < M_; ++i) {
       std::fill(row_.begin(), row_.end(), 0.0);
-      row_[i] = std::sqrt(floor_);
+      row_[i] = std::sqrt(floor_[i]);
       for (int k = i; k < M_; ++k) {
         if (row_[k] == 0) continue;
         double* r = &r_[k * M_];
@@ -78,8 +78,7 @@ class FlooredFactor {
 
  private:
   int M_;
-  double floor_;
-  std::vector<double> u_, r_, row_;
+  std::vector<double> floor_, u_, r_, row_;
 };
 
 }  // namespace
@@ -90,8 +89,9 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
   const int M = shape.parameters, N = shape.components, upper = shape.upper(), K = shape.size();
   std::vector<double> weight(N), term(N), distance(static_cast<std::size_t>(N) * M), product(distance.size()), pull(M);
   std::vector<Diagonal> diag(distance.size());
-  const double floor = shape.least_precision;
-  std::vector<FlooredFactor> floored(floor > 0 && upper ? N : 0, FlooredFactor(M, floor));  // none where the precision is diagonal
+  const bool has_floor = !shape.least_precision.empty();
+  const std::vector<double> floor = has_floor ? shape.least_precision : std::vector<double>(M, 0.0);
+  std::vector<FlooredFactor> floored(has_floor && upper ? N : 0, FlooredFactor(M, floor));  // none where the precision is diagonal
   for (std::int64_t b = begin; b < end; ++b) {
     const T* row = y + b * K;
     const T *means = row + N, *gammas = means + N * M, *uppers = gammas + N * M;
@@ -107,8 +107,8 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
         if (upper)
           for (int l = k + 1; l < M; ++l) sum += *u++ * d[l];
         v[k] = sum;
-        a -= 0.5 * (sum * sum + floor * d[k] * d[k]);
-        if (floored.empty()) a += floor > 0 ? 0.5 * std::log(p.u * p.u + floor) : p.log_u;
+        a -= 0.5 * (sum * sum + floor[k] * d[k] * d[k]);
+        if (floored.empty()) a += has_floor ? 0.5 * std::log(p.u * p.u + floor[k]) : p.log_u;
       }
       if (!floored.empty()) {
         double* full = floored[j].u();
@@ -138,9 +138,9 @@ void mixture_rows(const MixtureShape& shape, std::int64_t begin, std::int64_t en
         for (int k = 0; k < M; ++k) {
           const Diagonal& p = diag[j * M + k];
           const double* rise = floored.empty() ? nullptr : floored[j].log_determinant_slope(k);
-          const double log_slope = rise ? rise[k] * p.slope : floor > 0 ? p.u / (p.u * p.u + floor) * p.slope : p.log_slope;
+          const double log_slope = rise ? rise[k] * p.slope : has_floor ? p.u / (p.u * p.u + floor[k]) * p.slope : p.log_slope;
           g_gamma[j * M + k] = static_cast<T>(r * (log_slope - v[k] * d[k] * p.slope));
-          pull[k] += v[k] * p.u + floor * d[k];
+          pull[k] += v[k] * p.u + floor[k] * d[k];
           if (!upper) continue;
           for (int l = k + 1; l < M; ++l) {
             pull[l] += v[k] * u[l - k - 1];

@@ -1,7 +1,7 @@
 // ln q(theta) of a Gaussian mixture given by its free vector y, and d ln q / dy, for rows of a batch (SPEC section 2):
-//   a_j = y_j + ln det(P_j) / 2 - (theta - mu_j)^T P_j (theta - mu_j) / 2,   P_j = U_j^T U_j + least_precision I,
+//   a_j = y_j + ln det(P_j) / 2 - (theta - mu_j)^T P_j (theta - mu_j) / 2,   P_j = U_j^T U_j + diag(least_precision),
 //   ln q = logsumexp_j a_j - logsumexp_j y_j - (M / 2) ln 2 pi
-// With least_precision 0, the paper's form, ln det(P_j) / 2 = sum_k ln u_kk.
+// Without least_precision, the paper's form, ln det(P_j) / 2 = sum_k ln u_kk.
 // Sums are doubles whatever T is. Plain arrays, no threads.
 #pragma once
 

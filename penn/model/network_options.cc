@@ -11,8 +11,6 @@
 namespace penn {
 namespace {
 
-constexpr double kLeastPrecision = 0.25;  // a width of at most 2 in coordinates in which the box is 2 wide or its law has an SD of 1
-
 void require(bool ok, const std::string& message) {
   if (!ok) throw ModelError("network options: " + message);
 }
@@ -32,7 +30,9 @@ void NetworkOptions::check() const {
   require(mixture.components >= 1 && mixture.components <= 10000, fmt::format("{} components", mixture.components));
   require(static_cast<double>(mixture.components) * (1.0 + 2.0 * mixture.parameters + mixture.upper()) <= 1e7,
           "the mixture has more than ten million free numbers");
-  require(mixture.least_precision >= 0 && mixture.least_precision <= 1, fmt::format("least precision {}", mixture.least_precision));
+  require(mixture.least_precision.empty() || mixture.least_precision.size() == static_cast<size_t>(mixture.parameters),
+          fmt::format("{} least precisions for {} parameters", mixture.least_precision.size(), mixture.parameters));
+  for (const double least : mixture.least_precision) require(least > 0 && least <= 100, fmt::format("least precision {}", least));
   require(!encoders.empty(), "no encoder");
   require(std::set<std::string>(encoders.begin(), encoders.end()).size() == encoders.size(),
           "an encoder is named twice");
@@ -45,6 +45,11 @@ void NetworkOptions::check() const {
   require(decoder_width >= 1 && decoder_width <= 100000, fmt::format("decoder width {}", decoder_width));
   require_range("length", length_low, length_high);
   require_range("sampling", sampling_low, sampling_high);
+}
+
+void NetworkOptions::limit_widths() {
+  mixture.least_precision.clear();
+  for (size_t k = 0; k < static_cast<size_t>(mixture.parameters); ++k) mixture.least_precision.push_back(in_box(k) ? 0.25 : 2);
 }
 
 nlohmann::json to_json(const NetworkOptions& o) {
@@ -88,7 +93,10 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
     const std::string covariance = json.at("covariance").get<std::string>();
     require(covariance == "full" || covariance == "diagonal", fmt::format("unknown covariance '{}'", covariance));
     o.mixture.full = covariance == "full";
-    o.mixture.least_precision = json.value("least_precision", 0.0);  // the first model files have none
+    if (const auto found = json.find("least_precision"); found != json.end()) {  // the first model files have none, others one number for all parameters
+      if (!found->is_number()) o.mixture.least_precision = found->get<std::vector<double>>();
+      else if (*found != 0) o.mixture.least_precision.assign(static_cast<size_t>(std::clamp(o.mixture.parameters, 1, 1000)), found->get<double>());
+    }
     o.encoders = json.at("encoders").get<std::vector<std::string>>();
     o.encoder_settings = json.at("encoder_settings");
     o.link = json.at("link").get<std::string>();
@@ -120,8 +128,8 @@ NetworkOptions fast_network(int inputs, int parameters) {
   o.mixture.parameters = parameters;
   o.encoders = {"statistics"};
   o.link = "relative";
-  o.mixture.least_precision = kLeastPrecision;
   o.coordinates.assign(static_cast<size_t>(parameters), "box");
+  o.limit_widths();
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   return o;

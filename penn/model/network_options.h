@@ -13,9 +13,9 @@ struct MixtureShape {
   int parameters = 1;   // M
   int components = 10;  // N
   bool full = true;     // covariance
-  // The precision of a component is U^T U + least_precision I: no component is wider than 1 / sqrt(least_precision) in any direction. Without it
-  // couplings of a component with next to no weight may run away and spoil the moments of the whole. 0: the paper's form.
-  double least_precision = 0;
+  // The precision of a component is U^T U + diag(least_precision): none is wider than 1 / sqrt(least_precision_k) in parameter k. Without it couplings of
+  // a component with next to no weight may run away and spoil the moments of the whole. (M), or empty: the paper's form.
+  std::vector<double> least_precision = {};
   int upper() const { return full ? parameters * (parameters - 1) / 2 : 0; }
   int size() const { return components * (1 + 2 * parameters + upper()); }
   bool operator==(const MixtureShape&) const = default;
@@ -31,6 +31,8 @@ struct NetworkOptions {
   // Of each parameter (M), what the mixture is a mixture of: "linear", the parameter scaled to [-1, 1], or "box", its box_coordinates.h. Empty: all linear.
   std::vector<std::string> coordinates;
   bool in_box(size_t k) const { return !coordinates.empty() && coordinates[k] == "box"; }
+  // What suits these coordinates, in least_precision: no component much wider than the box, whose own SD is 0.58 in linear coordinates, 1 in box ones.
+  void limit_widths();
   bool all_in_box() const { return !coordinates.empty() && std::count(coordinates.begin(), coordinates.end(), "box") == mixture.parameters; }
   int decoder_blocks = 6;
   int decoder_width = 100;

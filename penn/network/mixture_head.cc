@@ -13,7 +13,7 @@ class LogDensity : public torch::autograd::Function<LogDensity> {
   // The gradient costs little more than the value, so it is made at once; backward only scales its rows.
   static torch::autograd::variable_list forward(torch::autograd::AutogradContext* context, const torch::Tensor& y,
                                                 const torch::Tensor& theta, int64_t parameters, int64_t components,
-                                                bool full, double least_precision, double lesson, bool training) {
+                                                bool full, const std::vector<double>& least_precision, double lesson, bool training) {
     const MixtureShape shape{static_cast<int>(parameters), static_cast<int>(components), full, least_precision};
     const int64_t B = y.size(0);
     const torch::Tensor log_q = torch::empty({B}, y.options()), bad = torch::empty({B}, torch::kUInt8);
@@ -64,29 +64,31 @@ torch::Tensor factors(const torch::Tensor& gammas, const torch::Tensor& uppers, 
   return u + off;
 }
 
-// U^T U + least_precision I
-torch::Tensor precisions(const torch::Tensor& u, const MixtureShape& s) {
-  return torch::matmul(u.transpose(-1, -2), u) + s.least_precision * torch::eye(s.parameters, u.options());
+// (M), zeros where there is none
+torch::Tensor least_precision(const MixtureShape& s, const torch::TensorOptions& options) {
+  return s.least_precision.empty() ? torch::zeros({s.parameters}, options) : torch::tensor(s.least_precision, torch::kDouble).to(options);
+}
+
+// The factor R of R^T R = U^T U + diag(least_precision)
+torch::Tensor narrowed(const torch::Tensor& u, const MixtureShape& s) {
+  if (s.least_precision.empty()) return u;
+  return torch::linalg_cholesky(torch::matmul(u.transpose(-1, -2), u) + torch::diag(least_precision(s, u.options().requires_grad(false)))).transpose(-1, -2);
 }
 
 }  // namespace
 
 MixtureParameters mixture_parameters(const torch::Tensor& y, const MixtureShape& shape) {
   const auto parts = split(y.contiguous(), shape);
-  torch::Tensor u = factors(parts[2], parts[3], shape);
-  if (shape.least_precision > 0) u = torch::linalg_cholesky(precisions(u, shape)).transpose(-1, -2);
-  return {torch::softmax(parts[0], 1), parts[1], u};
+  return {torch::softmax(parts[0], 1), parts[1], narrowed(factors(parts[2], parts[3], shape), shape)};
 }
 
 torch::Tensor mixture_log_density_reference(const torch::Tensor& y, const torch::Tensor& theta,
                                             const MixtureShape& shape, double lesson) {
   check_sizes(y, theta, shape);
   const auto parts = split(y.contiguous(), shape);
-  const torch::Tensor u = factors(parts[2], parts[3], shape);
-  const torch::Tensor d = theta.unsqueeze(1) - parts[1], v = torch::matmul(u, d.unsqueeze(-1)).squeeze(-1);
-  const torch::Tensor r = shape.least_precision > 0 ? torch::linalg_cholesky(precisions(u, shape)) : u;
-  const torch::Tensor log_r = torch::diagonal(r, 0, -2, -1).log().sum(-1);
-  const torch::Tensor alone = log_r - 0.5 * (v.square().sum(-1) + shape.least_precision * d.square().sum(-1)) - 0.5 * shape.parameters * std::log(2 * M_PI);
+  const torch::Tensor r = narrowed(factors(parts[2], parts[3], shape), shape);
+  const torch::Tensor v = torch::matmul(r, (theta.unsqueeze(1) - parts[1]).unsqueeze(-1)).squeeze(-1);
+  const torch::Tensor alone = torch::diagonal(r, 0, -2, -1).log().sum(-1) - 0.5 * v.square().sum(-1) - 0.5 * shape.parameters * std::log(2 * M_PI);
   const torch::Tensor log_q = torch::logsumexp(torch::log_softmax(parts[0], 1) + alone, 1);
   return lesson > 0 ? log_q + lesson * (alone - alone.detach()).mean(1) : log_q;
 }

@@ -17,6 +17,10 @@ expect "range with a fixed set" 2 "a fixed data set has one length" "$penn" trai
 expect "no such system" 1 "nothing" "$penn" train nothing -o m.safetensors --steps 5
 expect "an observation to choose" 1 "x1x2" "$penn" train cfhn -o m.safetensors --steps 5
 expect "a place that cannot be written" 1 "nowhere" "$penn" train soup -o nowhere/m.safetensors --steps 3 $small --quiet
+expect "a place that cannot be written, before the trial of coordinates" 1 "nowhere" timeout 60 "$penn" train airfoil -o nowhere/m.safetensors --minutes 60
+cp "$here/../../systems/soup.toml" own.toml
+expect "the system file itself" 2 "would be replaced" "$penn" train own.toml -o own.toml --force --steps 3 $small --quiet
+check "which is still there" cmp -s "$here/../../systems/soup.toml" own.toml
 "$penn" simulate oup -n 60 -o oup-data >/dev/null 2>&1
 expect "a data set of another system" 1 "error: " "$penn" train soup -o m.safetensors --steps 5 --dataset oup-data --batch 16
 expect "nothing to resume" 1 "there is no unfinished training" "$penn" train soup -o m.safetensors --resume

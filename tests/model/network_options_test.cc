@@ -11,11 +11,11 @@ NetworkOptions unusual() {
   NetworkOptions o = paper_network(2, 11);
   o.mixture.components = 7;
   o.mixture.full = false;
-  o.mixture.least_precision = 0.25;
   o.encoders = {"lstm", "convolution"};
   o.encoder_settings = {{"lstm", {{"hidden", 20}}}};
   o.coordinates.assign(static_cast<size_t>(o.mixture.parameters), "box");
   o.coordinates[0] = "linear";
+  o.limit_widths();
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   o.length_low = 100;
@@ -36,6 +36,14 @@ TEST(network_options_test, free_vector_sizes_are_those_of_the_paper) {
   EXPECT_EQ((MixtureShape{8, 30, false}.size()), 30 * 17);
 }
 
+TEST(network_options_test, one_least_precision_stands_for_all_parameters) {  // in model files of an earlier version
+  nlohmann::json json = to_json(unusual());
+  json["least_precision"] = 0.25;
+  EXPECT_EQ(network_options_from_json(json).mixture.least_precision, std::vector<double>(static_cast<size_t>(unusual().mixture.parameters), 0.25));
+  json["least_precision"] = 0.0;
+  EXPECT_TRUE(network_options_from_json(json).mixture.least_precision.empty());
+}
+
 TEST(network_options_test, damaged_json_is_refused) {
   const nlohmann::json good = to_json(unusual());
   const auto refused = [&](const char* key, const nlohmann::json& value) {
@@ -47,7 +55,7 @@ TEST(network_options_test, damaged_json_is_refused) {
     nlohmann::json bad = good;
     bad.erase(key);
     if (key == "coordinates") EXPECT_FALSE(network_options_from_json(bad).in_box(1));  // as the first model files
-    else if (key == "least_precision") EXPECT_EQ(network_options_from_json(bad).mixture.least_precision, 0);
+    else if (key == "least_precision") EXPECT_TRUE(network_options_from_json(bad).mixture.least_precision.empty());
     else EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
     refused(key.c_str(), nullptr);
   }
@@ -56,6 +64,8 @@ TEST(network_options_test, damaged_json_is_refused) {
   refused("components", 0);
   refused("components", 2.5);
   refused("components", 1e300);
+  refused("least_precision", {1, 1});
+  refused("least_precision", std::vector<double>(11, -1));
   refused("least_precision", -1);
   refused("least_precision", "much");
   refused("parameters", -1);

@@ -12,8 +12,8 @@ namespace penn {
 namespace {
 
 const MixtureShape kShapes[] = {{1, 1, true},   {1, 4, true},  {2, 3, true},  {5, 10, true},
-                                {12, 10, true}, {3, 2, false}, {8, 30, false}, {1, 2, true, 0.25},
-                                {5, 10, true, 0.25}, {12, 10, true, 0.25}, {3, 2, false, 1}};
+                                {12, 10, true}, {3, 2, false}, {8, 30, false}, {1, 2, true, {0.25}},
+                                {5, 10, true, {0.25, 2, 0.5, 2, 0.25}}, {12, 10, true, std::vector<double>(12, 0.25)}, {3, 2, false, {1, 2, 0.25}}};
 
 double determinant(std::vector<double> a, int n) {  // by elimination; a is positive definite
   double product = 1;
@@ -40,7 +40,8 @@ double density_by_definition(const double* y, const double* theta, const Mixture
     for (int a = 0; a < M; ++a)
       for (int b = 0; b < M; ++b)
         for (int k = 0; k < M; ++k) P[a * M + b] += U[k * M + a] * U[k * M + b];
-    for (int a = 0; a < M; ++a) P[a * M + a] += s.least_precision;
+    if (!s.least_precision.empty())
+      for (int a = 0; a < M; ++a) P[a * M + a] += s.least_precision[a];
     double quadratic = 0;
     for (int a = 0; a < M; ++a)
       for (int b = 0; b < M; ++b)
@@ -89,7 +90,7 @@ TEST(mixture_head_test, value_and_gradient_equal_the_tensor_reference) {
 // Central differences with h = 1e-5 in double: truncation and rounding both near 1e-10 times the size of the function.
 TEST(mixture_head_test, gradient_equals_finite_differences) {
   torch::manual_seed(3);
-  for (const MixtureShape& s : {MixtureShape{1, 2, true}, MixtureShape{3, 2, true}, MixtureShape{4, 3, false}, MixtureShape{4, 2, true, 0.25}, MixtureShape{3, 2, false, 0.5}}) {
+  for (const MixtureShape& s : {MixtureShape{1, 2, true}, MixtureShape{3, 2, true}, MixtureShape{4, 3, false}, MixtureShape{4, 2, true, {0.25, 2, 1, 0.5}}, MixtureShape{3, 2, false, {0.5, 2, 0.25}}}) {
     const torch::Tensor theta = torch::rand({1, s.parameters}, torch::kDouble);
     const torch::Tensor y = free_vectors(1, s, torch::kDouble).requires_grad_();
     mixture_log_density(y, theta, s).log_density.sum().backward();
@@ -109,7 +110,7 @@ TEST(mixture_head_test, gradient_equals_finite_differences) {
 // The lesson's part of the gradient alone, against differences of the mean log density of the components, each a mixture of its own.
 TEST(mixture_head_test, every_component_learns_its_lesson_and_the_value_stays) {
   torch::manual_seed(6);
-  const MixtureShape s{3, 2, true, 0.25}, one{3, 1, true, 0.25};
+  const MixtureShape s{3, 2, true, {0.25, 2, 1}}, one{3, 1, true, {0.25, 2, 1}};
   const int M = 3, N = 2;
   const torch::Tensor theta = torch::rand({1, M}, torch::kDouble), start = free_vectors(1, s, torch::kDouble);
   const torch::Tensor with = start.clone().requires_grad_(), without = start.clone().requires_grad_();
@@ -151,7 +152,7 @@ TEST(mixture_head_test, parameters_follow_the_order_of_the_free_vector) {
 // Each row has one extreme entry. Whatever comes out is finite, and rows that carry nothing usable are counted.
 TEST(mixture_head_test, extreme_entries_give_finite_numbers_or_a_counted_row) {
   torch::manual_seed(4);
-  for (const double least_precision : {0.0, 0.25}) {
+  for (const std::vector<double>& least_precision : {std::vector<double>(), std::vector<double>{0.25, 2, 2}}) {
     const MixtureShape s{3, 4, true, least_precision};
     for (const float extreme : {1e3f, 1e6f, 1e12f, 1e20f, 1e30f, 3e38f}) {
       for (const float sign : {1.0f, -1.0f}) {
@@ -172,7 +173,7 @@ TEST(mixture_head_test, extreme_entries_give_finite_numbers_or_a_counted_row) {
 
 TEST(mixture_head_test, no_component_is_wider_than_the_least_precision_allows) {
   torch::manual_seed(9);
-  const MixtureShape s{6, 3, true, 0.25};
+  const MixtureShape s{6, 3, true, std::vector<double>(6, 0.25)};
   const MixtureParameters p = mixture_parameters(free_vectors(50, s, torch::kDouble, 20), s);  // couplings that run away
   const torch::Tensor inverse = torch::linalg_inv(p.factors), covariances = torch::matmul(inverse, inverse.transpose(-1, -2));
   EXPECT_LT(torch::diagonal(covariances, 0, -2, -1).max().item<double>(), 4 + 1e-9);

@@ -90,10 +90,7 @@ int infer_files(const Options& options) {
     for (size_t i = 0; i < answers.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", inference_table(answers[i]));
   if (!options.json_file.empty() && options.json_file != "-") write_file_atomically(options.json_file, json);
   if (!options.draws_file.empty()) write_draws(options.draws_file, answers[0], options.samples, options.seed);
-  if (!options.report_file.empty()) {
-    const auto drawn = options.combine && observed.size() > 1 ? std::vector<ObservedTrajectory>() : observed;
-    write_file_atomically(options.report_file, inference_page(estimator.system(), estimator.observation(), answers, drawn, truth));
-  }
+  if (!options.report_file.empty()) write_file_atomically(options.report_file, inference_page(estimator.system(), estimator.observation(), answers, observed, truth));
   return 0;
 }
 

@@ -12,7 +12,7 @@ namespace penn {
 inline constexpr double kBoxEdge = 1e-7;  // shares of the width closer to an edge than this count as this close: the edge itself lies at infinity
 
 inline double box_coordinate(double theta, double lo, double hi) { return normal_quantile(std::clamp((theta - lo) / (hi - lo), kBoxEdge, 1 - kBoxEdge)); }
-inline double from_box_coordinate(double u, double lo, double hi) { return lo + (hi - lo) * normal_cdf(u); }
+inline double from_box_coordinate(double u, double lo, double hi) { return std::min(lo + (hi - lo) * normal_cdf(u), hi); }  // rounding may exceed hi
 // ln d theta / d u
 inline double log_box_slope(double u, double lo, double hi) { return std::log(hi - lo) - 0.5 * u * u - kHalfLogTwoPi; }
 

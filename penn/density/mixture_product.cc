@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "penn/base/error.h"
+#include "penn/density/mixture_fit.h"
 #include "penn/density/mixture_reduce.h"
 #include "penn/density/normal.h"
 
@@ -29,13 +30,22 @@ ProductDensity::ProductDensity(std::vector<GaussianMixture> factors, Box box, st
 }
 
 double ProductDensity::log_density(std::span<const double> theta) const {
-  double log_prior = -log_volume_;
+  for (std::size_t k = 0; k < theta.size(); ++k)
+    if (!is_normal(k) && !(theta[k] >= box_.lo[k] && theta[k] <= box_.hi[k])) return -std::numeric_limits<double>::infinity();
+  return log_part(0, factors_.size(), theta);
+}
+
+double ProductDensity::log_part(std::size_t first, std::size_t count, std::span<const double> theta) const {
+  std::vector<double> near(theta.begin(), theta.end());
+  double log_prior = -log_volume_, log_prior_near = -log_volume_;
   for (std::size_t k = 0; k < theta.size(); ++k) {
-    if (is_normal(k)) log_prior -= 0.5 * theta[k] * theta[k] + kHalfLogTwoPi;
-    else if (!(theta[k] >= box_.lo[k] && theta[k] <= box_.hi[k])) return -std::numeric_limits<double>::infinity();
+    if (!is_normal(k)) continue;
+    near[k] = std::clamp(theta[k], -kFarthest, kFarthest);
+    log_prior -= 0.5 * theta[k] * theta[k] + kHalfLogTwoPi;
+    log_prior_near -= 0.5 * near[k] * near[k] + kHalfLogTwoPi;
   }
-  double sum = -static_cast<double>(factors_.size() - 1) * log_prior;
-  for (const GaussianMixture& q : factors_) sum += q.log_density(theta);
+  double sum = log_prior;
+  for (std::size_t i = first; i < first + count; ++i) sum += factors_[i].log_density(near) - log_prior_near;
   return sum;
 }
 
@@ -77,7 +87,6 @@ GaussianMixture multiply_mixtures(const GaussianMixture& a, const GaussianMixtur
 // With precision P and D = 1 for the normal coordinates, 0 for the others: P' = P - D, mu' = mu + P'^-1 D mu, and the integral of the quotient is
 // (2 pi)^(d/2) |P|^(1/2) |P'|^(-1/2) exp(mu^T D mu' / 2).
 GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDensity& product, double* log_integral) {
-  constexpr double kLeast = 0.1;
   const std::size_t m = q.dimension();
   std::vector<double> log_weights, means, factors, unit(m, 1.0);
   for (std::size_t k = 0; k < m; ++k)
@@ -94,14 +103,14 @@ GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDe
       if (product.is_normal(k)) precision(k, k) -= 1, log_weight += kHalfLogTwoPi;
     }
     const auto [values, vectors] = symmetric_eigen(precision);
-    std::vector<double> moved(m, 0.0);  // P'^-1 D mu
+    std::vector<double> moved(m, 0.0);  // P'^-1 D mu; where P' is below 1 and P' = 1 is taken instead, P mu - mu
     for (std::size_t e = 0; e < m; ++e) {
-      const double left = std::max(values[e], kLeast);
+      const double left = std::max(values[e], 1.0);
       log_weight -= 0.5 * std::log(left);
       double along = 0;
       for (std::size_t k = 0; k < m; ++k) along += product.is_normal(k) ? vectors(e, k) * mean[k] : 0.0;
       for (std::size_t k = 0; k < m; ++k) {
-        moved[k] += vectors(e, k) * along / left;
+        moved[k] += vectors(e, k) * along * (values[e] < 1 ? values[e] : 1 / left);
         factor(e, k) = std::sqrt(left) * vectors(e, k) / unit[k];
       }
     }
@@ -120,44 +129,114 @@ GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDe
 
 namespace {
 
-// (sum w)^2 / (n sum w^2) over draws from the mixture, w = product / mixture, 0 outside the box.
-double reweighting_efficiency(const ProductDensity& product, const GaussianMixture& q, std::size_t n,
-                              std::uint64_t seed) {
-  DrawStream draws(seed);
-  const std::vector<double> theta = q.sample(n, draws);
-  std::vector<double> log_weights, doubled;
-  for (std::size_t i = 0; i < n; ++i) {
-    const std::span<const double> point{&theta[i * q.dimension()], q.dimension()};
-    const double target = product.log_density(point);
-    if (!std::isfinite(target)) continue;  // outside: no fault of the mixture, which is to be cut to the box
-    log_weights.push_back(target - q.log_density(point));
-    doubled.push_back(2.0 * log_weights.back());
+struct WeightedDraws {
+  std::vector<double> theta, log_target, log_weights;  // (n * M), (n), (n): ln of the target over the law they were drawn from
+};
+
+// About n draws, as many from each of `laws`.
+template <class Target>
+WeightedDraws weighted_draws(const std::vector<const GaussianMixture*>& laws, Target target, std::size_t n, std::uint64_t seed) {
+  DrawStream stream(seed);
+  const std::size_t m = laws[0]->dimension();
+  WeightedDraws draws;
+  for (const GaussianMixture* law : laws) {
+    const std::vector<double> theta = law->sample(n / laws.size() + 1, stream);
+    draws.theta.insert(draws.theta.end(), theta.begin(), theta.end());
   }
-  if (log_weights.empty()) return 0.0;
-  return std::exp(2.0 * log_sum_exp(log_weights) - log_sum_exp(doubled)) / static_cast<double>(log_weights.size());
+  std::vector<double> densities(laws.size());
+  for (std::size_t i = 0; i < draws.theta.size(); i += m) {
+    const std::span<const double> theta{&draws.theta[i], m};
+    for (std::size_t l = 0; l < laws.size(); ++l) densities[l] = laws[l]->log_density(theta);
+    draws.log_target.push_back(target(theta));
+    draws.log_weights.push_back(draws.log_target.back() - log_sum_exp(densities) + std::log(static_cast<double>(laws.size())));
+  }
+  return draws;
+}
+
+// ln of the integral of the target, where it is finite.
+double log_integral_of(const WeightedDraws& draws) { return log_sum_exp(draws.log_weights) - std::log(static_cast<double>(draws.log_weights.size())); }
+
+// KL(target || q) = mean over the target's law of ln [target / integral / q], weights making draws of the laws into draws of the target.
+double divergence_of(const GaussianMixture& q, const WeightedDraws& draws) {
+  const std::size_t m = q.dimension();
+  const double log_sum = log_sum_exp(draws.log_weights), log_integral = log_integral_of(draws);
+  if (!std::isfinite(log_sum)) return std::numeric_limits<double>::infinity();
+  double mean = 0;
+  for (std::size_t i = 0; i < draws.log_weights.size(); ++i) {
+    const double share = std::exp(draws.log_weights[i] - log_sum);
+    if (share > 0) mean += share * (draws.log_target[i] - log_integral - q.log_density({&draws.theta[i * m], m}));
+  }
+  return mean;
+}
+
+// The same between laws cut to where the target is finite, for draws of q itself: with the mean weight of the draws inside for the integral, q's mass there cancels.
+double divergence_inside(const GaussianMixture& q, WeightedDraws draws) {
+  const std::size_t m = q.dimension();
+  WeightedDraws inside;
+  for (std::size_t i = 0; i < draws.log_weights.size(); ++i) {
+    if (!std::isfinite(draws.log_target[i])) continue;
+    inside.theta.insert(inside.theta.end(), draws.theta.begin() + static_cast<std::ptrdiff_t>(i * m), draws.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * m));
+    inside.log_target.push_back(draws.log_target[i]);
+    inside.log_weights.push_back(draws.log_weights[i]);
+  }
+  return inside.log_weights.empty() ? std::numeric_limits<double>::infinity() : divergence_of(q, inside);
+}
+
+// Factors first to first + count - 1. Halves are combined first: two posteriors that know about as much overlap, so that draws from either, and from their
+// algebraic product, reach all of the target. Where the algebra is not close to it a mixture is fitted to the draws, and to draws from that.
+ProductResult multiply_halves(const ProductDensity& product, std::size_t first, std::size_t count, const ProductOptions& options) {
+  constexpr double kClose = 0.02;
+  constexpr int kRounds = 3;
+  if (count == 1) return {product.factors()[first], 0.0, 0.0, 0.0, 0, 0, 0.0};
+  const ProductResult a = multiply_halves(product, first, count / 2, options), b = multiply_halves(product, first + count / 2, count - count / 2, options);
+  double overlap = 0.0, quotient = 0.0;
+  const GaussianMixture exact = divide_by_normal_prior(multiply_mixtures(a.mixture, b.mixture, &overlap), product, &quotient);
+  ReducedMixture reduced = reduce_mixture(exact, options.max_components, options.drop_below);
+  ProductResult result{std::move(reduced.mixture),
+                       a.log_agreement + b.log_agreement + overlap + quotient + product.log_volume(),
+                       a.dropped_weight + b.dropped_weight + reduced.dropped_weight,
+                       a.divergence_bound + b.divergence_bound + reduced.divergence_bound,
+                       a.merges + b.merges + reduced.merges,
+                       a.fits + b.fits,
+                       std::numeric_limits<double>::quiet_NaN()};
+  if (options.check_draws == 0) return result;
+  const auto target = [&](std::span<const double> theta) { return product.log_part(first, count, theta); };
+  WeightedDraws draws = weighted_draws({&result.mixture, &a.mixture, &b.mixture}, target, options.check_draws, options.seed);
+  result.divergence = divergence_of(result.mixture, draws);
+  for (int round = 1; round <= kRounds && !(result.divergence < kClose) && effective_count(draws.log_weights) > 2; ++round) {
+    const GaussianMixture fitted = fit_mixture(draws.theta, draws.log_weights, result.mixture.dimension(), {.seed = options.seed});
+    draws = weighted_draws({&fitted, &fitted, &a.mixture, &b.mixture}, target, options.check_draws, options.seed + static_cast<std::uint64_t>(round));
+    const double divergence = divergence_of(fitted, draws);
+    if (!(divergence < result.divergence)) continue;
+    result.mixture = fitted;
+    result.divergence = divergence;
+    result.log_agreement = log_integral_of(draws);
+    ++result.fits;
+  }
+  return result;
 }
 
 }  // namespace
 
 ProductResult multiply_posteriors(const ProductDensity& product, const ProductOptions& options) {
   const std::vector<GaussianMixture>& factors = product.factors();
-  ProductResult result{factors[0], 0.0, 0.0, 0.0, 0, std::numeric_limits<double>::quiet_NaN()};
+  if (product.has_normal()) return multiply_halves(product, 0, factors.size(), options);
+  ProductResult result{factors[0], 0.0, 0.0, 0.0, 0, 0, std::numeric_limits<double>::quiet_NaN()};
   for (std::size_t i = 1; i < factors.size(); ++i) {
     double log_integral = 0.0;
-    GaussianMixture exact = multiply_mixtures(result.mixture, factors[i], &log_integral);
+    const GaussianMixture exact = multiply_mixtures(result.mixture, factors[i], &log_integral);
     result.log_agreement += log_integral + product.log_volume();
-    if (product.has_normal()) {
-      exact = divide_by_normal_prior(exact, product, &log_integral);
-      result.log_agreement += log_integral;
-    }
     ReducedMixture reduced = reduce_mixture(exact, options.max_components, options.drop_below);
     result.mixture = std::move(reduced.mixture);
     result.dropped_weight += reduced.dropped_weight;
     result.divergence_bound += reduced.divergence_bound;
     result.merges += reduced.merges;
   }
-  if (options.check_draws > 0)
-    result.efficiency = reweighting_efficiency(product, result.mixture, options.check_draws, options.seed);
+  if (options.check_draws > 0) {
+    // Inside the box alone: what of the mixture lies outside is to be cut off. A constant factor, the mass inside, drops out of the ratio.
+    const auto target = [&](std::span<const double> theta) { return product.log_density(theta); };
+    result.divergence = divergence_inside(result.mixture, weighted_draws({&result.mixture}, target, options.check_draws, options.seed));
+  }
   return result;
 }
 

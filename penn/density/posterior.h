@@ -21,7 +21,7 @@ namespace penn {
 enum class Coordinate { kLinear, kBox };
 using Coordinates = std::vector<Coordinate>;  // (M)
 
-// Cov(Phi(x), Phi(y)) = Phi_2(a, b; rho) - Phi(a) Phi(b), to about 1e-10 for |rho| <= 0.95; no digits are lost where it is small.
+// Cov(Phi(x), Phi(y)) = Phi_2(a, b; rho) - Phi(a) Phi(b), to 1e-7 or better for |rho| <= 0.95; no digits are lost where it is small.
 double probit_covariance(double a, double b, double rho);
 
 // The law of one parameter.

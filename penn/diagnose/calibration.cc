@@ -139,6 +139,7 @@ void Calibration::add(const TrajectoryScore& score) {
       kept_.truth.push_back(static_cast<float>(score.truth[k]));
       kept_.mean.push_back(static_cast<float>(score.mean[k]));
       kept_.sd.push_back(static_cast<float>(score.sd[k]));
+      kept_.pit.push_back(static_cast<float>(score.pit[k]));
     }
   }
   for (size_t i = 0; i < correlations_.size(); ++i) correlations_[i].add(score.correlation[i]);

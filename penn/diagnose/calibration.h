@@ -87,7 +87,7 @@ struct PairCorrelation {
 
 // Kept for pictures, where asked for: one float per trajectory and parameter.
 struct KeptScores {
-  std::vector<float> truth, mean, sd;  // (count, M)
+  std::vector<float> truth, mean, sd, pit;  // (count, M)
 };
 
 struct CalibrationReport {

@@ -103,7 +103,7 @@ json calibration_to_json(const CalibrationReport& report) {
                  {"failed", report.failed},
                  {"verdict", report.verdict}};
   if (!report.kept.truth.empty())
-    result["trajectories"] = {{"truth", report.kept.truth}, {"mean", report.kept.mean}, {"sd", report.kept.sd}};
+    result["trajectories"] = {{"truth", report.kept.truth}, {"mean", report.kept.mean}, {"sd", report.kept.sd}, {"pit", report.kept.pit}};
   return result;
 }
 

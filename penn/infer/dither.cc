@@ -10,6 +10,7 @@ namespace penn {
 namespace {
 
 constexpr double kOffLattice = 1e-2;  // of a step
+constexpr int64_t kFewestValues = 5;
 constexpr uint64_t kDitherSeed = 0x646974686572u;
 
 }  // namespace
@@ -34,6 +35,8 @@ Rounding find_rounding(const float* z, int64_t n, int64_t stride) {
   rounding.typical_change = changes[changes.size() / 2];
   if (repeated == 0) return rounding;
   std::sort(values.begin(), values.end());
+  rounding.values = 1;
+  for (size_t i = 1; i < values.size(); ++i) rounding.values += values[i] != values[i - 1];
   // Values are floats: gaps are known to this, and smaller ones are not gaps.
   const double error = 2.4e-7 * largest;
   double step = 0;
@@ -56,7 +59,8 @@ std::vector<float> spread_rounding(std::span<const float> z, int64_t n, int64_t 
   for (int64_t c = 0; c < d; ++c) {
     const Rounding rounding = find_rounding(z.data() + c, n, d);
     roundings.push_back(rounding);
-    if (rounding.step == 0) continue;
+    // A line that jumps between two values lies on a lattice, too: a switch, or a sensor that was stuck. Its noise would be ours.
+    if (rounding.step == 0 || rounding.values < kFewestValues) continue;
     // Another trajectory gets other draws, so that they average out where several are combined.
     uint64_t key = kDitherSeed;
     for (int64_t i = 0; i < n; ++i) key = (key ^ std::bit_cast<uint32_t>(z[static_cast<size_t>(i * d + c)])) * 0x9e3779b97f4a7c15u;

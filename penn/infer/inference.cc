@@ -18,7 +18,7 @@ namespace {
 constexpr double kValuesOutside = 0.2;
 constexpr double kCoarse = 0.3;  // step of rounding over typical change
 constexpr double kDisagreement = -5;  // log agreement of combined trajectories
-constexpr double kFewEffective = 0.5;
+constexpr double kRough = 0.3;  // divergence of a combined posterior from the product it stands for, in nats
 
 void fill_numbers(Inference& answer) {
   const Posterior& q = answer.posterior;
@@ -48,6 +48,21 @@ uint64_t fingerprint_of(const std::vector<float>& z) {
 bool is_other_sampling(const ModelContext& model, const ObservedTrajectory& observed) {
   const Range trained = model.info.sampling;
   return observed.sampling < trained.low * (1 - kSameSampling) || observed.sampling > trained.high * (1 + kSameSampling);
+}
+
+// Share of the samples that equal their predecessor.
+double standing_share(const ObservedTrajectory& observed, size_t channel, size_t channels) {
+  size_t standing = 0;
+  for (size_t i = 1; i < static_cast<size_t>(observed.n); ++i) standing += observed.z[i * channels + channel] == observed.z[(i - 1) * channels + channel];
+  return static_cast<double>(standing) / static_cast<double>(observed.n - 1);
+}
+
+// A sensor that was stuck; sign(x) stands still by nature.
+bool is_stuck(const ModelContext& model, const ObservedTrajectory& observed) {
+  const size_t d = model.system.observations[static_cast<size_t>(model.observation)].channels.size();
+  for (size_t c = 0; c < d; ++c)
+    if (standing_share(observed, c, d) > 0.5 && !(c < model.info.on_lattice.size() && model.info.on_lattice[c])) return true;
+  return false;
 }
 
 std::string channel_names(const std::vector<Channel>& channels) {
@@ -81,17 +96,13 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
                                    observed.sampling, range_text(sampling.low, sampling.high), channel_names(channels), sampling.low));
   const size_t d = channels.size(), n = static_cast<size_t>(observed.n);
   for (size_t c = 0; c < d; ++c) {
-    size_t outside = 0, standing = 0;
-    for (size_t i = 0; i < n; ++i) {
-      const float value = observed.z[i * d + c];
-      outside += value < model.info.value_low[c] || value > model.info.value_high[c];
-      standing += i > 0 && value == observed.z[(i - 1) * d + c];
-    }
+    size_t outside = 0;
+    for (size_t i = 0; i < n; ++i) outside += observed.z[i * d + c] < model.info.value_low[c] || observed.z[i * d + c] > model.info.value_high[c];
+    const double standing = standing_share(observed, c, d);
     const std::string& name = channels[c].name;
-    if (standing == n - 1) warnings.push_back(fmt::format("{} is constant: nothing can be learned from it", name));
-    else if (2 * standing > n && !(c < model.info.on_lattice.size() && model.info.on_lattice[c]))  // sign(x) stands still by nature
-      warnings.push_back(fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name,
-                                     100.0 * static_cast<double>(standing) / static_cast<double>(n - 1)));
+    if (standing == 1) warnings.push_back(fmt::format("{} is constant: nothing can be learned from it", name));
+    else if (standing > 0.5 && !(c < model.info.on_lattice.size() && model.info.on_lattice[c]))
+      warnings.push_back(fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name, 100 * standing));
     const Rounding rounding = c < observed.roundings.size() ? observed.roundings[c] : Rounding();
     if (rounding.step > kCoarse * rounding.typical_change)
       warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}, and typically changes by {:.3g} from one sample to the next: what shows on small scales, and short times, is biased", name,
@@ -114,6 +125,7 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
                    .box = parameter_box(model.system),
                    .n = observed.n,
                    .sampling = observed.sampling,
+                   .sampling_high = observed.sampling,
                    .sampling_assumed = observed.sampling_assumed,
                    .reading = observed.reading,
                    .posterior = estimate.posterior,
@@ -133,7 +145,8 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
         "do not trust the posterior",
         estimate.familiarity));
   fill_numbers(answer);
-  if (!(estimate.familiarity >= kUnfamiliar) || is_other_sampling(model, observed) || answer.outside_mass > kLeakWarning) withhold_verdict(answer);
+  answer.other_sampling = is_other_sampling(model, observed);
+  if (!(estimate.familiarity >= kUnfamiliar) || answer.other_sampling || is_stuck(model, observed) || answer.outside_mass > kLeakWarning) withhold_verdict(answer);
   return answer;
 }
 
@@ -151,6 +164,7 @@ Inference combine_inferences(std::span<const Inference> single) {
   answer.reading.clear();
   answer.sampling_assumed = std::any_of(single.begin(), single.end(), [](const Inference& one) { return one.sampling_assumed; });
   answer.n = 0;
+  answer.trusted = true;
   answer.warnings.clear();
   answer.sd.clear();
   answer.median.clear();
@@ -161,6 +175,9 @@ Inference combine_inferences(std::span<const Inference> single) {
     const auto [earlier, is_new] = seen.emplace(std::pair(one.fingerprint, one.n), one.source);
     if (!is_new && ++repeated == 1) example = fmt::format("{} is the same trajectory as {}", one.source, earlier->second);
     answer.n += one.n;
+    answer.sampling = std::min(answer.sampling, one.sampling);
+    answer.sampling_high = std::max(answer.sampling_high, one.sampling_high);
+    answer.other_sampling = answer.other_sampling || one.other_sampling;
     answer.familiarity = std::min(answer.familiarity, one.familiarity);  // see below
     for (const std::string& warning : one.warnings) answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
   }
@@ -176,12 +193,13 @@ Inference combine_inferences(std::span<const Inference> single) {
     answer.warnings.push_back(
         fmt::format("the trajectories disagree (log agreement {:.1f}): they do not look like one system with the same parameters",
                     product.log_agreement));
-  if (product.efficiency < kFewEffective)
-    answer.warnings.push_back(
-        fmt::format("the product of the posteriors is only approximated (effective share of draws {:.2f})", product.efficiency));
+  if (!(product.divergence <= kRough))
+    answer.warnings.push_back(fmt::format("the product of the posteriors is only approximated (divergence {:.1f} nats): do not trust it", product.divergence));
   fill_numbers(answer);
   const auto doubtful = std::count_if(single.begin(), single.end(), [](const Inference& one) { return !one.trusted; });  // one in a hundred is so by chance
-  if (answer.outside_mass > kLeakWarning || answer.familiarity < kUnfamiliar || 2 * static_cast<size_t>(doubtful) > single.size()) withhold_verdict(answer);
+  if (answer.outside_mass > kLeakWarning || answer.familiarity < kUnfamiliar || 2 * static_cast<size_t>(doubtful) > single.size() || answer.other_sampling ||
+      product.log_agreement < kDisagreement || !(product.divergence <= kRough))
+    withhold_verdict(answer);
   return answer;
 }
 

@@ -37,13 +37,15 @@ struct Inference {
   std::vector<std::string> parameters;  // (M) names
   Box box;
   int64_t n = 0;  // samples; of all trajectories together where combined
-  double sampling = 0;
+  double sampling = 0, sampling_high = 0;  // the same, unless trajectories of several are combined
+  bool other_sampling = false;             // than the model was trained for
   bool sampling_assumed = false;
   std::string reading = {};  // of a CSV file: "time from 't', x from 'velocity'"
   int64_t combined = 1;  // trajectories
   Posterior posterior;
   double familiarity = 1, outside_mass = 0;
-  bool trusted = true;  // false: unlike the training data, another sampling, or mostly outside the box; there is no verdict then
+  // False: unlike the training data, another sampling, stuck, mostly outside the box, or combined from what does not fit together; there is no verdict then.
+  bool trusted = true;
   std::vector<double> mean, median, sd;
   std::vector<std::vector<double>> quantiles;  // (kQuantiles, M)
   DenseMatrix correlation;

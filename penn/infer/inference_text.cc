@@ -71,7 +71,8 @@ json inference_to_json(const Inference& a) {
 std::string inference_table(const Inference& a) {
   size_t width = 9;
   for (const std::string& name : a.parameters) width = std::max(width, name.size());
-  std::string out = fmt::format("{}: {} samples every {:.6g}{}, familiarity {:.3f}{}\n", a.source, a.n, a.sampling,
+  std::string out = fmt::format("{}: {} samples every {}{}, familiarity {:.3f}{}\n", a.source, a.n,
+                                a.sampling == a.sampling_high ? fmt::format("{:.6g}", a.sampling) : fmt::format("{:.6g} to {:.6g}", a.sampling, a.sampling_high),
                                 a.sampling_assumed ? " (assumed: no time column, and no --sampling)" : "", a.familiarity,
                                 a.posterior.all_in_box() ? "" : fmt::format(", {:.0f} % outside the box", 100 * a.outside_mass));
   if (!a.reading.empty()) out += a.reading + "\n";

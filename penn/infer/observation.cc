@@ -13,7 +13,6 @@
 namespace penn {
 namespace {
 
-constexpr int64_t kFewestSamples = 2;
 
 std::string channel_list(const ObservationFormat& format) {
   return fmt::format("{}", fmt::join(format.channels, ", "));
@@ -184,9 +183,9 @@ Layout find_layout(const Rows& rows, const ObservationFormat& format, bool colum
 
 ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& format, const ObservationOptions& options,
                                  bool columns_were_chosen) {
-  if (static_cast<int64_t>(rows.count) < kFewestSamples)
+  if (static_cast<int64_t>(rows.count) < format.fewest_samples)
     throw DataError(fmt::format("{}: {} sample{}; a trajectory needs at least {}", rows.in_file, rows.count, rows.count == 1 ? "" : "s",
-                                kFewestSamples),
+                                format.fewest_samples),
                     "one row is one point in time");
   const Layout layout = find_layout(rows, format, columns_were_chosen);
   ObservedTrajectory trajectory;

@@ -18,6 +18,7 @@ namespace penn {
 struct ObservationFormat {
   std::vector<std::string> channels;  // (d) names
   Range sampling;                     // trained range of the time between samples
+  int64_t fewest_samples = 2;
 };
 
 struct ObservationOptions {

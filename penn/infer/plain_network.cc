@@ -100,7 +100,7 @@ void PlainNetwork::decode_tile(const float* embedding, int64_t count, float* y) 
   apply(last_, u.data(), out.data());
   for (int64_t lane = 0; lane < count; ++lane)
     for (int64_t k = 0; k < K; ++k) y[lane * K + k] = out.data()[k * kTileLanes + lane];
-  if (options_.link == "relative") apply_relative_link(options_.mixture, count, y);
+  apply_link(options_.link, options_.mixture, count, y);
 }
 
 void PlainNetwork::decode(const float* embedding, int64_t B, float* y, int threads) const {

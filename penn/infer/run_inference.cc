@@ -5,6 +5,7 @@
 #include "penn/infer/evaluation.h"
 #include "penn/infer/exact_process.h"
 #include "penn/infer/inference.h"
+#include "penn/summary/summary.h"
 
 namespace penn {
 namespace {
@@ -16,6 +17,7 @@ ObservationFormat observation_format(const Estimator& estimator) {
   for (const Channel& c : estimator.system().observations[static_cast<size_t>(estimator.observation())].channels)
     format.channels.push_back(c.name);
   format.sampling = estimator.info().sampling;
+  format.fewest_samples = kSummaryMinLength;
   return format;
 }
 

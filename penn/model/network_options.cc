@@ -37,7 +37,7 @@ void NetworkOptions::check() const {
   require(std::set<std::string>(encoders.begin(), encoders.end()).size() == encoders.size(),
           "an encoder is named twice");
   require(encoder_settings.is_object(), "encoder_settings is not an object");
-  require(link == "direct" || link == "relative", fmt::format("unknown link '{}' (known: direct, relative); a model of another version of penn has to be trained anew", link));
+  require(link == "direct" || link == "widths" || link == "relative", fmt::format("unknown link '{}' (known: direct, widths, relative); a model of another version of penn has to be trained anew", link));
   require(coordinates.empty() || coordinates.size() == static_cast<size_t>(mixture.parameters), fmt::format("{} coordinates for {} parameters", coordinates.size(), mixture.parameters));
   for (const std::string& one : coordinates)
     require(one == "linear" || one == "box", fmt::format("unknown coordinates '{}' (known: linear, box); a model of another version of penn has to be trained anew", one));
@@ -49,7 +49,7 @@ void NetworkOptions::check() const {
 
 void NetworkOptions::limit_widths() {
   mixture.least_precision.clear();
-  for (size_t k = 0; k < static_cast<size_t>(mixture.parameters); ++k) mixture.least_precision.push_back(in_box(k) ? 0.25 : 2);
+  for (size_t k = 0; k < static_cast<size_t>(mixture.parameters); ++k) mixture.least_precision.push_back(in_box(k) ? 1 : 3);
 }
 
 nlohmann::json to_json(const NetworkOptions& o) {
@@ -127,7 +127,7 @@ NetworkOptions fast_network(int inputs, int parameters) {
   o.inputs = inputs;
   o.mixture.parameters = parameters;
   o.encoders = {"statistics"};
-  o.link = "relative";
+  o.link = "widths";
   o.coordinates.assign(static_cast<size_t>(parameters), "box");
   o.limit_widths();
   o.decoder_blocks = 3;

@@ -27,11 +27,11 @@ struct NetworkOptions {
   std::vector<std::string> encoders = {"lstm"};  // side by side; names: encoder_names()
   nlohmann::json encoder_settings =
       nlohmann::json::object();  // by encoder name; what is absent has the encoder's default
-  std::string link = "direct";  // from the decoder's output to the free vector: "direct" or "relative" (penn/kernel/mixture_link.h)
+  std::string link = "direct";  // from the decoder's output to the free vector: "direct", "widths" or "relative" (penn/kernel/mixture_link.h)
   // Of each parameter (M), what the mixture is a mixture of: "linear", the parameter scaled to [-1, 1], or "box", its box_coordinates.h. Empty: all linear.
   std::vector<std::string> coordinates;
   bool in_box(size_t k) const { return !coordinates.empty() && coordinates[k] == "box"; }
-  // What suits these coordinates, in least_precision: no component much wider than the box, whose own SD is 0.58 in linear coordinates, 1 in box ones.
+  // What suits these coordinates, in least_precision: no component wider than the law uniform in the box, of SD 0.58 in linear coordinates, 1 in box ones.
   void limit_widths();
   bool all_in_box() const { return !coordinates.empty() && std::count(coordinates.begin(), coordinates.end(), "box") == mixture.parameters; }
   int decoder_blocks = 6;

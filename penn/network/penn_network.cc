@@ -13,17 +13,18 @@ double scaled_log(double x, double low, double high) {
 }
 
 // mixture_link.h, differentiable.
-torch::Tensor relative_link(const torch::Tensor& r, const MixtureShape& shape) {
+torch::Tensor linked(const torch::Tensor& r, const MixtureShape& shape, bool by_row) {
   const int64_t M = shape.parameters, N = shape.components, B = r.size(0);
   const torch::Tensor means = r.slice(1, N, N * (1 + M)).view({B, N, M});
   const torch::Tensor u = r.slice(1, N * (1 + M), N * (1 + 2 * M)).clamp_max(kLargestLog).exp().view({B, N, M}) + kSmallestScale;
   const torch::Tensor first = means.slice(1, 0, 1), others = first + means.slice(1, 1) / u.slice(1, 1);
   std::vector<torch::Tensor> parts = {r.slice(1, 0, N), torch::cat({first, others}, 1).view({B, N * M}), (u + torch::log(-torch::expm1(-u))).view({B, N * M})};
   if (shape.full && M > 1) {
-    std::vector<int64_t> row;  // of each strictly upper entry
-    for (int64_t k = 0; k < M; ++k) row.insert(row.end(), static_cast<size_t>(M - 1 - k), k);
-    const torch::Tensor rows = torch::tensor(row, torch::TensorOptions(torch::kInt64).device(r.device()));
-    parts.push_back((r.slice(1, N * (1 + 2 * M)).view({B, N, -1}) * u.index_select(2, rows)).view({B, -1}));
+    std::vector<int64_t> scale;  // of each strictly upper entry: the width of its row or its column
+    for (int64_t k = 0; k < M; ++k)
+      for (int64_t l = k + 1; l < M; ++l) scale.push_back(by_row ? k : l);
+    const torch::Tensor scales = torch::tensor(scale, torch::TensorOptions(torch::kInt64).device(r.device()));
+    parts.push_back((r.slice(1, N * (1 + 2 * M)).view({B, N, -1}) * u.index_select(2, scales)).view({B, -1}));
   }
   return torch::cat(parts, 1);
 }
@@ -51,7 +52,7 @@ PennNetwork::PennNetwork(const NetworkOptions& options) : options_(options) {
   embedding_size_ += options_.varying_length() + options_.varying_sampling();
   decoder_ = register_module("decoder", std::make_shared<ResNet>(embedding_size_, options_.decoder_width,
                                                                  options_.decoder_blocks, options_.mixture.size()));
-  if (options_.link == "relative") spread_components(decoder_->last()->bias, options_.mixture);
+  if (options_.link != "direct") spread_components(decoder_->last()->bias, options_.mixture);
 }
 
 void PennNetwork::calibrate(const torch::Tensor& z) {
@@ -82,7 +83,7 @@ torch::Tensor PennNetwork::forward(const torch::Tensor& z, const torch::Tensor& 
 
 torch::Tensor PennNetwork::decode(const torch::Tensor& embedding) {
   const torch::Tensor r = decoder_->forward(embedding);
-  return options_.link == "relative" ? relative_link(r, options_.mixture) : r;
+  return options_.link == "direct" ? r : linked(r, options_.mixture, options_.link == "relative");
 }
 
 }  // namespace penn

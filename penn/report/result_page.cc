@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <span>
 
+#include "penn/report/packed_table.h"
 #include "penn/report/posterior_page.h"
 
 namespace penn {
@@ -77,6 +80,8 @@ void add_fan(json& predictive, const PredictiveFan& fan, double sampling) {
   }
 }
 
+constexpr size_t kMostDrawn = 12;  // of trajectories that were combined: the page stays small
+
 // "oup: bead.csv", whatever folders the two are in.
 std::string title_of(const std::vector<Inference>& answers) {
   const auto last_part = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
@@ -100,7 +105,10 @@ std::string inference_json(const System& system, int observation, const std::vec
     result["log_weights"] = log_weights;
     if (!truth.empty()) result["truth"] = truth;
     if (answers[i].predictive) add_fan(result["predictive"], answers[i].predictive->fan, answers[i].sampling);
-    if (answers.size() == observed.size()) result["trajectory"] = trajectory_of(observed[i], system.observations[static_cast<size_t>(observation)]);
+    if (answers[i].combined > 1 && answers.size() == 1) {
+      json& list = result["trajectory"] = json::array();  // in the order of the sources
+      for (const ObservedTrajectory& one : std::span(observed).first(std::min(observed.size(), kMostDrawn))) list.push_back(trajectory_of(one, system.observations[static_cast<size_t>(observation)]));
+    } else if (answers.size() == observed.size()) result["trajectory"] = trajectory_of(observed[i], system.observations[static_cast<size_t>(observation)]);
     results.push_back(std::move(result));
   }
   const json page = {{"kind", "posterior"}, {"title", title_of(answers)}, {"results", results}};
@@ -120,6 +128,13 @@ std::string evaluation_page(const Estimator& estimator, const Evaluation& evalua
     for (const json& entry : page.at("parameters"))
       if (entry.is_object() && entry.value("name", "") == box.at("name")) box.update(entry);
   page["parameters"] = boxes;
+  page.erase("trajectories");
+  const KeptScores& kept = evaluation.report.kept;
+  const size_t M = boxes.size(), n = kept.truth.size() / M;
+  page["truth"] = packed_table(kept.truth, n, M);
+  page["estimate"] = packed_table(kept.mean, n, M);
+  page["sd"] = packed_table(kept.sd, n, M);
+  page["pit"] = packed_table(kept.pit, n, M);
   json curve = json::array();
   for (const LossPoint& p : estimator.info().curve) curve.push_back({{"minutes", p.minutes}, {"train", p.train_nll}, {"validation", p.validation_nll}});
   page["curve"] = curve;

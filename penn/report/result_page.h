@@ -10,7 +10,7 @@
 
 namespace penn {
 
-// observed: the trajectory of each answer, or none where they were combined. truth (M): empty where it is not known.
+// observed: the trajectory of each answer, or all that one answer combines. truth (M): empty where it is not known.
 std::string inference_page(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
                            const std::vector<double>& truth);
 

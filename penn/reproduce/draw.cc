@@ -41,11 +41,11 @@ void say_trajectories(PageData& page, const Evaluation& evaluation, const std::s
   page.note(fmt::format("Ours: {} fresh trajectories of {} samples, parameters uniform in the box. Paper: {}.", evaluation.report.count, evaluation.length, of_paper));
 }
 
-void say_other_length(PageData& page, const Answer& answer, IntRange trained) {
-  if (answer.observed.n != answer.wanted)
-    page.note(fmt::format("{}: {} samples instead of {}, which is too far from what the model was trained for.", answer.test.name, answer.observed.n, answer.wanted));
-  else if (answer.observed.n > trained.high)
-    page.note(fmt::format("{}: {} samples, the model was trained on {} to {}.", answer.test.name, answer.observed.n, trained.low, trained.high));
+std::string surprise_text(const Answer& answer, int decimals) {
+  const Posterior& q = answer.inference.posterior;
+  for (size_t k = 0; k < q.dimension(); ++k)
+    if (q.in_box(k) && !(answer.test.theta[k] > q.box().lo[k] && answer.test.theta[k] < q.box().hi[k])) return "truth on an edge";
+  return fmt::format("{:.{}f}", -q.log_density(answer.test.theta), decimals);
 }
 
 std::vector<int> all_parameters(const System& system) {
@@ -63,7 +63,11 @@ std::vector<Json> estimates_panels(const std::string& evaluation, size_t columns
 void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, int of_paper, bool overlay) {
   const Estimator& estimator = page.use_model(model, session);
   std::vector<Json> panels;
-  for (const TestTrajectory& test : tests) panels.push_back(trajectory_panel(test.name + " " + test.about, estimator, session.answer(model, test), overlay));
+  for (const TestTrajectory& test : tests) {
+    const Answer answer = session.answer(model, test);
+    panels.push_back(trajectory_panel(test.name + " " + test.about, estimator, answer, overlay));
+    page.note_length(estimator, answer);
+  }
   page.section("Trajectories", "", panels);
   page.headline("trajectories", std::to_string(panels.size()), std::to_string(of_paper));
 }
@@ -87,7 +91,7 @@ void add_pair_densities(PageData& page, Session& session, const std::string& nam
       panels.push_back(pair_panel(fmt::format("{} {}", test.name, names(pair)), key, pair.first, pair.second, drawn.threshold));
       cells.push_back(fmt::format("{:.2f}", q.correlation(static_cast<size_t>(pair.first), static_cast<size_t>(pair.second))));
     }
-    cells.push_back(fmt::format("{:.2f}", -q.posterior.log_density(test.theta)));
+    cells.push_back(surprise_text(answer));
     rows.push_back({cells});
     page.section(fmt::format("{} {}", test.name, test.about), drawn.with_trajectory ? "" : parameters_text(system, test.theta), panels);  // the trajectory's panel says them
     for (size_t k = 0; k < q.sd.size(); ++k, ++all) inside += std::abs(q.mean[k] - test.theta[k]) < 2 * q.sd[k];

@@ -39,7 +39,8 @@ PageData draw_covariance_table(const PaperItem& item, Session& session);  // 3
 // What several of them say: a table of errors, sentences about the trajectories, the list 0 .. M-1.
 void add_error_table(PageData& page, const System& system, const CalibrationReport& report, const std::vector<Spread>& paper);
 void say_trajectories(PageData& page, const Evaluation& evaluation, const std::string& of_paper);
-void say_other_length(PageData& page, const Answer& answer, IntRange trained);
+// -ln q(truth); no number where the truth lies on an edge of the box: there a density in box coordinates has none (box_coordinates.h).
+std::string surprise_text(const Answer& answer, int decimals = 2);
 std::vector<int> all_parameters(const System& system);
 std::vector<Json> estimates_panels(const std::string& evaluation, size_t columns);
 void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, int of_paper, bool overlay);  // one section; of_paper: how many it shows

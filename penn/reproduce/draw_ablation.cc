@@ -99,7 +99,7 @@ PageData draw_covariance(const PaperItem& item, Session& session) {
     const Estimator& model = session.estimator(name);
     const Answer answer = session.answer(name, test);
     panels.push_back(pair_panel(fmt::format("{}, N = {}", paper.covariance, paper.components), page.add_posterior(name, model, answer), 4, 6, kThreshold));
-    rows.push_back({{fmt::format("{}, N = {}", paper.covariance, paper.components), fmt::format("{:.2f}", answer.inference.correlation(4, 6)), fmt::format("{:.2f}", -answer.inference.posterior.log_density(test.theta))}});
+    rows.push_back({{fmt::format("{}, N = {}", paper.covariance, paper.components), fmt::format("{:.2f}", answer.inference.correlation(4, 6)), surprise_text(answer)}});
     ours += fmt::format("{}{:.2f}", ours.empty() ? "" : ", ", answer.inference.correlation(4, 6));
   }
   page.section("D₁ and τ₁", parameters_text(session.estimator(item.trainings[0]).system(), test.theta), panels);

@@ -29,7 +29,7 @@ PageData draw_airfoil_couplings(const PaperItem& item, Session& session) {
   const Estimator& model = page.use_model("airfoil", session);
   const Evaluation& evaluation = session.evaluation("airfoil");
   add_couplings(page, model.system(), evaluation.report,
-                {{"U0", "a_h", "-0.57"},         {"a_h", "mu", "0.47"},          {"U0", "beta3", "positive"},     {"U0", "gamma3", "positive"}, {"beta3", "gamma3", "positive"},
+                {{"U0", "a_h", "-0.57"},         {"a_h", "mu", "0.47"},          {"U0", "beta3", "positive"},     {"U0", "gamma3", "positive"}, {"beta3", "gamma3", "positive (Figure 16)"},
                  {"x_phi", "r_phi", "positive"}, {"D_gauss", "D_levy", "-0.16"}, {"alpha", "D_levy", "0.12"}});
   say_trajectories(page, evaluation, kOfPaper);
   page.headline("corr(U₀, a_h), corr(a_h, μ)", fmt::format("{:.2f}, {:.2f}", correlation_of(evaluation.report, "U0", "a_h"), correlation_of(evaluation.report, "a_h", "mu")), "-0.57, 0.47");

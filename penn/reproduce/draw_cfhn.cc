@@ -69,7 +69,7 @@ PageData draw_cfhn_densities(const PaperItem& item, Session& session) {
       for (size_t k = 0; k < q.sd.size(); ++k) width[k % 2] += q.sd[k] / (q.box.hi[k] - q.box.lo[k]) / 6;
       rows.push_back({{fmt::format("({}) {}, {}", letter, test.name, seen.words), fmt::format("{:.1f} %", 100 * width[0]), fmt::format("{:.1f} %", 100 * width[1]),
                        fmt::format("{:.2f}", q.correlation(kC1, kD1)), fmt::format("{:.2f}", q.correlation(kC2, kD2)), std::to_string(q.verdict.modes.size()),
-                       fmt::format("{:.2f}", -q.posterior.log_density(test.theta))}});
+                       surprise_text(answer)}});
       if (seen.model == "cfhn-mean") modes = std::max(modes, q.verdict.modes.size());
       ++letter;
     }

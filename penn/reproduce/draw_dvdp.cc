@@ -20,7 +20,7 @@ PageData draw_dvdp_estimates(const PaperItem& item, Session& session) {
   const Estimator& model = page.use_model("dvdp", session);
   const Evaluation& evaluation = session.evaluation("dvdp");
   const std::string key = page.add_evaluation("dvdp", model, evaluation, all_parameters(model.system()), false);
-  page.section("(a) Estimates against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles. Dashed: estimate = truth. The paper: overestimated near the lower ends, underestimated near the upper ends.",
+  page.section("(a) Estimates against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles. Dashed: estimate = truth. The paper: overestimated near the lower ends, underestimated near the upper ends, except τ₁ and τ₂.",
                estimates_panels(key, model.system().parameters.size()));
   page.section("(b) Errors", "Of ε over (ε, β₀), of β₂ over (β₁, β₂), of D₁ over (D₁, τ₁), of D₂ over (D₁, D₂).",
                {error_panel(key, kEps, kEps, kB0), error_panel(key, kB2, kB1, kB2), error_panel(key, kD1, kD1, kTau1), error_panel(key, kD2, kD1, kD2)});

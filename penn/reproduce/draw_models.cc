@@ -37,7 +37,7 @@ std::vector<Json> stations(const NetworkOptions& o) {
   return {block("trajectory Z", {"z₁ … zₙ", fmt::format("n × {}", o.inputs), o.varying_length() ? fmt::format("n from {:g} to {:g}", o.length_low, o.length_high) : fmt::format("n = {:g}", o.length_high)}),
           block("encoder", encoder),
           block("decoder", {fmt::format("residual blocks: {}", o.decoder_blocks), fmt::format("of width {}", o.decoder_width), fmt::format("to y: K = {}", m.size())}),
-          block("surjection", {"softmax: weights", o.link == "relative" ? "means in widths" : "means", "softplus: diagonals"}),
+          block("surjection", {"softmax: weights", o.link == "direct" ? "means" : "means in widths", o.link == "direct" ? "softplus: diagonals" : "exp: diagonals"}),
           block("mixture Φ", {fmt::format("N = {} components", m.components), fmt::format("M = {} parameters", m.parameters), m.full ? "full covariances" : "diagonal covariances", o.all_in_box() ? "inside the box" : "of the parameters"})};
 }
 
@@ -110,7 +110,8 @@ PageData draw_cost(const PaperItem& item, Session& session) {
     const ModelInfo& info = model.info();
     const int64_t batch = info.steps > 0 ? info.trajectories / info.steps : 0;
     const int64_t dataset = info.training.contains("dataset") && info.training.at("dataset").is_number() ? info.training.at("dataset").get<int64_t>() : 0;
-    const std::string epochs = dataset > 0 ? std::to_string(info.trajectories / dataset) : "always new";
+    const bool has_folder = info.training.contains("dataset_folder") && info.training.at("dataset_folder") != "";
+    const std::string epochs = dataset > 0 ? std::to_string(info.trajectories / dataset) : has_folder ? "of a given set" : "always new";
     rows.push_back({{name, "ours", std::to_string(info.network.inputs), thousands(info.trajectories), length_text(info.lengths), std::to_string(batch), epochs, fmt::format("{:.2f} h", info.minutes / 60)}});
     rows.push_back({{"", "paper", std::to_string(info.network.inputs), paper.trajectories, paper.length, paper.batch, paper.epochs, fmt::format("{} h", paper.hours)}, true});
     minutes += info.minutes;

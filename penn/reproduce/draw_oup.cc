@@ -45,7 +45,7 @@ PageData draw_oup_trajectories(const PaperItem& item, Session& session) {
   for (const TestTrajectory& test : test_trajectories("oup")) {
     const Answer answer = session.answer("oup", test);
     panels.push_back(trajectory_panel(fmt::format("{} {} samples", test.name, answer.observed.n), model, answer));
-    say_other_length(page, answer, model.info().lengths);
+    page.note_length(model, answer);
   }
   page.section("Trajectories", "", panels);
   page.note("As stated in the paper: H = 0.5, α = 2, D_fGn + D_Lévy = 1 in (e) and (f); α = 1.9 in (d); (g), (b), (h) have the same parameters and 200, 1000, 10,000 samples. The other values are ours.");
@@ -62,12 +62,11 @@ PageData draw_oup_densities(const PaperItem& item, Session& session) {
     const std::string key = page.add_posterior("oup " + test.name, model, answer);
     page.section(fmt::format("{} {}", test.name, test.about), fmt::format("{}; {} samples.", parameters_text(model.system(), test.theta), answer.observed.n),
                  {pair_panel(test.name + " intensities", key, kLevy, kFgn, kThreshold), pair_panel(test.name + " exponents", key, kAlpha, kH, kThreshold)});
-    say_other_length(page, answer, model.info().lengths);
     const Inference& q = answer.inference;
     std::vector<std::string> cells = {test.name, std::to_string(answer.observed.n)};
     for (const double sd : q.sd) cells.push_back(fmt::format("{:.3f}", sd));
     cells.push_back(fmt::format("{:.2f}", q.correlation(kFgn, kLevy)));
-    cells.push_back(fmt::format("{:.2f}", -q.posterior.log_density(test.theta)));
+    cells.push_back(surprise_text(answer));
     rows.push_back({cells});
     if (test.theta[kH] == 0.5 && test.theta[kAlpha] == 2) {
       const auto weight = groups(q.posterior);

@@ -67,7 +67,7 @@ PageData draw_exact(const PaperItem& item, Session& session) {
     rows.push_back({{fmt::format("({}) exact", test.name), value(exact.mean[0], exact.sd[0]), value(exact.mean[1], exact.sd[1]), fmt::format("{:.2f}", exact.correlation),
                      fmt::format("{:.3f}", -exact.log_density_at_truth)}});
     rows.push_back({{fmt::format("({}) mixture", test.name), value(q.mean[0], q.sd[0]), value(q.mean[1], q.sd[1]), fmt::format("{:.2f}", q.correlation(0, 1)),
-                     fmt::format("{:.3f}", -q.posterior.log_density(test.theta))}});
+                     surprise_text(answer, 3)}});
     rows.push_back({{fmt::format("({}) truth", test.name), fmt::format("{:.3f}", test.theta[0]), fmt::format("{:.3f}", test.theta[1]), "", ""}, true});
   }
   page.section("(a) Trajectories", "", trajectories);

@@ -2,32 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 
 #include "penn/base/files.h"
+#include "penn/report/packed_table.h"
 #include "penn/report/result_page.h"
 
 namespace penn {
 namespace {
 
-std::string base64(const unsigned char* bytes, size_t size) {
-  static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  text.reserve((size + 2) / 3 * 4);
-  for (size_t i = 0; i < size; i += 3) {
-    const unsigned a = bytes[i], b = i + 1 < size ? bytes[i + 1] : 0, c = i + 2 < size ? bytes[i + 2] : 0;
-    text += digits[a >> 2];
-    text += digits[(a & 3) << 4 | b >> 4];
-    text += i + 1 < size ? digits[(b & 15) << 2 | c >> 6] : '=';
-    text += i + 2 < size ? digits[c & 63] : '=';
-  }
-  return text;
-}
-
 Json parameter(const Parameter& p) { return {{"name", p.name}, {"label", p.label}, {"low", p.range.low}, {"high", p.range.high}}; }
 
-double four_digits(double x) { return std::isfinite(x) ? std::stod(fmt::format("{:.5g}", x)) : x; }
+double five_digits(double x) { return std::isfinite(x) ? std::stod(fmt::format("{:.5g}", x)) : x; }
 
 std::string command_of(const PaperItem& item, const ReproduceOptions& o) {
   const ReproduceOptions standard;
@@ -40,12 +27,6 @@ std::string command_of(const PaperItem& item, const ReproduceOptions& o) {
 }
 
 }  // namespace
-
-Json packed(const std::vector<float>& values, size_t rows, size_t columns) {
-  std::vector<unsigned char> bytes(4 * values.size());
-  std::memcpy(bytes.data(), values.data(), bytes.size());  // little-endian, as on every machine penn is built for
-  return {{"shape", {rows, columns}}, {"float32", base64(bytes.data(), bytes.size())}};
-}
 
 PageData::PageData(const PaperItem& item, std::string caption, const ReproduceOptions& options)
     : json_({{"kind", "reproduction"},
@@ -66,7 +47,18 @@ void PageData::headline(const std::string& what, const std::string& ours, const 
   json_["headline"] = {{"what", what}, {"ours", ours}, {"paper", paper}};
 }
 
-void PageData::note(const std::string& text) { json_["notes"].push_back(text); }
+void PageData::note(const std::string& text) {
+  Json& notes = json_["notes"];
+  if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
+}
+
+void PageData::note_length(const Estimator& model, const Answer& answer) {
+  const IntRange trained = model.info().lengths;
+  if (answer.observed.n != answer.wanted)
+    note(fmt::format("{}: {} samples instead of {}, which is too far from what the model was trained for.", answer.test.name, answer.observed.n, answer.wanted));
+  else if (answer.observed.n > trained.high)
+    note(fmt::format("{}: {} samples, the model was trained on {} to {}.", answer.test.name, answer.observed.n, trained.low, trained.high));
+}
 
 const Estimator& PageData::use_model(const std::string& name, Session& session) {
   const Estimator& model = session.estimator(name);
@@ -107,7 +99,7 @@ std::string PageData::add_evaluation(const std::string& name, const Estimator& m
     values.reserve(n * columns.size());
     for (size_t i = 0; i < n; ++i)
       for (const int k : columns) values.push_back(all[i * M + static_cast<size_t>(k)]);
-    return packed(values, n, columns.size());
+    return packed_table(values, n, columns.size());
   };
   entry["truth"] = chosen(kept.truth);
   entry["estimate"] = chosen(kept.mean);
@@ -121,6 +113,7 @@ std::string PageData::add_posterior(const std::string& key, const Estimator& mod
   Json kept;  // what the plots need; the trajectory has a panel of its own
   for (const char* field : {"parameters", "weights", "means", "factors", "log_weights", "coordinates", "truth", "n"}) kept[field] = result.at(field);
   json_["posteriors"][key] = std::move(kept);
+  note_length(model, answer);
   return key;
 }
 
@@ -128,7 +121,7 @@ Json trajectory_panel(const std::string& title, const Estimator& model, const An
   const Json result = Json::parse(inference_json(model.system(), model.observation(), {answer.inference}, {answer.observed}, {})).at("results").at(0);
   Json trajectory = result.at("trajectory");
   for (Json& channel : trajectory["values"])
-    for (Json& value : channel) value = four_digits(value.get<double>());
+    for (Json& value : channel) value = five_digits(value.get<double>());
   return {{"type", "trajectory"}, {"title", title}, {"note", parameters_text(model.system(), answer.test.theta)}, {"overlay", overlay}, {"trajectory", trajectory}};
 }
 
@@ -146,7 +139,7 @@ Json density_panel(const std::string& title, const System& system, int x, int y,
           {"range", range},
           {"truth", truth},
           {"estimate", estimate},
-          {"values", packed(values, static_cast<size_t>(cells), static_cast<size_t>(cells))}};
+          {"values", packed_table(values, static_cast<size_t>(cells), static_cast<size_t>(cells))}};
 }
 
 Json estimates_panel(const std::string& evaluation, int column) { return {{"type", "estimates"}, {"evaluation", evaluation}, {"k", column}}; }
@@ -166,7 +159,7 @@ Json matrix_panel(const std::string& title, const System& system, const std::vec
   for (const Parameter& p : system.parameters) parameters.push_back(parameter(p));
   for (const std::vector<double>& row : matrix) {
     Json cells = Json::array();
-    for (const double v : row) cells.push_back(four_digits(v));
+    for (const double v : row) cells.push_back(five_digits(v));
     rows.push_back(cells);
   }
   return {{"type", "matrix"}, {"title", title}, {"parameters", parameters}, {"matrix", rows}, {"diverging", diverging}};
@@ -174,7 +167,7 @@ Json matrix_panel(const std::string& title, const System& system, const std::vec
 
 Json loss_panel(const std::string& title, const ModelInfo& info) {
   Json curve = Json::array();
-  for (const LossPoint& p : info.curve) curve.push_back({{"minutes", four_digits(p.minutes)}, {"train", four_digits(p.train_nll)}, {"validation", four_digits(p.validation_nll)}});
+  for (const LossPoint& p : info.curve) curve.push_back({{"minutes", five_digits(p.minutes)}, {"train", five_digits(p.train_nll)}, {"validation", five_digits(p.validation_nll)}});
   return {{"type", "loss"}, {"title", title}, {"curve", curve}};
 }
 
@@ -182,7 +175,7 @@ Json curves_panel(const std::string& title, const std::vector<NamedCurve>& curve
   Json list = Json::array();
   for (const NamedCurve& c : curves) {
     Json points = Json::array();
-    for (const LossPoint& p : c.info->curve) points.push_back({p.trajectories, four_digits(p.validation_nll)});
+    for (const LossPoint& p : c.info->curve) points.push_back({p.trajectories, five_digits(p.validation_nll)});
     list.push_back({{"name", c.name}, {"points", points}});
   }
   return {{"type", "curves"}, {"title", title}, {"x", "trajectories seen"}, {"y", "validation NLL"}, {"curves", list}};

@@ -20,9 +20,8 @@ class PageData {
   void headline(const std::string& what, const std::string& ours, const std::string& paper);
   void note(const std::string& text);
   const Estimator& use_model(const std::string& name, Session& session);  // opens it; how it was trained is shown, once per name
-  // wide: a panel takes the whole width.
   void section(const std::string& heading, const std::string& note, std::vector<Json> panels);
-  // Rows of text; the last `paper_rows` of each group are the paper's.
+  // Rows of text, ours or the paper's.
   struct Row {
     std::vector<std::string> cells;
     bool is_paper = false;
@@ -32,6 +31,7 @@ class PageData {
   // Keeps the data panels draw from; returns the key that names them.
   std::string add_evaluation(const std::string& name, const Estimator& model, const Evaluation& evaluation, const std::vector<int>& columns, bool with_sd);
   std::string add_posterior(const std::string& key, const Estimator& model, const Answer& answer);
+  void note_length(const Estimator& model, const Answer& answer);  // where it is not the paper's, or beyond what was trained; add_posterior does so itself
 
   const Json& json() const { return json_; }
 
@@ -65,6 +65,5 @@ std::vector<std::vector<double>> correlation_matrix(const CalibrationReport& rep
 
 std::string parameters_text(const System& system, const std::vector<double>& theta);  // "lg τ = 0.5, D_fGn = 0.2, ..."
 std::string spread_text(const Spread& spread, int decimals = 3);                      // "0.086 / 0.082"
-Json packed(const std::vector<float>& values, size_t rows, size_t columns);           // {"shape", "float32": base64}
 
 }  // namespace penn

@@ -38,9 +38,13 @@ std::string training_command(const Training& training, double minutes, const std
 void check_training(const ModelFile& model, const Training& training) {
   const ModelInfo& info = model.info;
   const int64_t dataset = info.training.contains("dataset") && info.training.at("dataset").is_number() ? info.training.at("dataset").get<int64_t>() : -1;
-  if (model.system.name != training.system || info.network.mixture.components != training.components || info.network.mixture.full != training.full ||
+  const System system = find_system(training.system);
+  const int64_t length = system.simulation.length.high;
+  const bool is_same = model.system.text == system.text && info.lengths.low == length && info.lengths.high == length && info.training.value("preset", "") == "fast" &&
+                       info.network.link == fast_network(1, 1).link;
+  if (!is_same || info.network.mixture.components != training.components || info.network.mixture.full != training.full ||
       dataset != training.trajectories)
-    throw ModelError(fmt::format("'{}' was trained on another system, or with other components, covariance or data than the paper compares here", model.file.name()),
+    throw ModelError(fmt::format("'{}' was trained on another system, by another version of penn, or with other lengths, components, covariance or data than are compared here", model.file.name()),
                      "move it away, or give another folder with -o");
 }
 

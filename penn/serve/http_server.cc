@@ -143,7 +143,7 @@ class HttpServer::Body {
     if (may_accept && now >= accept_again) waits.push_back({listener.descriptor(), POLLIN, 0}), ids.push_back(0);
     else if (may_accept) nearest = std::min(nearest, accept_again);
     for (const auto& [id, c] : connections) {
-      const short events = c.state == State::kWorking ? 0 : c.state == State::kWriting ? POLLOUT : POLLIN;
+      const short events = c.state == State::kWorking ? POLLRDHUP : c.state == State::kWriting ? POLLOUT : POLLIN;
       const bool continues = c.state == State::kReading && !c.out.empty();
       waits.push_back({c.descriptor, static_cast<short>(events | (continues ? POLLOUT : 0)), 0});
       ids.push_back(id);
@@ -193,7 +193,7 @@ class HttpServer::Body {
     const auto found = connections.find(id);
     if (found == connections.end()) return;
     Connection& c = found->second;
-    bool alive = !(events & (POLLERR | POLLNVAL)) && !(events & POLLHUP && c.state != State::kReading && c.state != State::kDraining);
+    bool alive = !(events & (POLLERR | POLLNVAL)) && !(events & POLLRDHUP && c.state == State::kWorking) && !(events & POLLHUP && c.state != State::kReading && c.state != State::kDraining);
     if (alive && !c.out.empty() && (events & POLLOUT)) alive = send_some(c);
     if (alive && (events & (POLLIN | POLLHUP)) && (c.state == State::kReading || c.state == State::kDraining)) alive = receive(id, c);
     if (!alive) drop(found);
@@ -274,6 +274,7 @@ class HttpServer::Body {
   void refuse(Connection& c, const HttpRefusal& refusal) {
     held -= c.in.size();
     std::string().swap(c.in);  // an assignment would keep its memory
+    std::string().swap(c.request.body);
     reply(c, to_text(error_response(refusal)));
   }
 
@@ -291,15 +292,26 @@ class HttpServer::Body {
       if (now >= c->second.deadline) {
         if (c->second.state == State::kReading && !c->second.in.empty())
           refuse(c->second, {408, fmt::format("the request did not arrive within {:g} seconds", limits.read_seconds), ""});
-        else if (c->second.state == State::kWorking)
+        else if (c->second.state == State::kWorking) {
+          forget_job(c->first);
           reply(c->second, to_text(error_response(504, fmt::format("no answer within {:g} seconds", limits.work_seconds), "use `penn infer` for large files")));
-        else drop(c);
+        } else drop(c);
       }
       c = next;
     }
   }
 
+  // Nobody waits for its answer any more: where no worker has begun, none should.
+  void forget_job(uint64_t connection) {
+    const std::lock_guard lock(mutex);
+    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) { return job.connection == connection; });
+    if (found == jobs.end()) return;
+    held -= found->request.body.size();
+    jobs.erase(found);
+  }
+
   void drop(std::map<uint64_t, Connection>::iterator c) {
+    if (c->second.state == State::kWorking) forget_job(c->first);
     held -= c->second.in.size();
     close(c->second.descriptor);
     connections.erase(c);

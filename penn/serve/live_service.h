@@ -1,5 +1,5 @@
 // What `penn serve` answers: the page, the list of models, the posterior of a CSV that was sent, the posterior of a trajectory simulated for the
-// asked parameters. The protocol is written down in web/src/live_page.js. Touches no file; safe to call from several threads.
+// asked parameters. The protocol is written down in web/src/live_page.js. No path of a request reaches the file system (the first simulation of a model keeps its compiled equations in the cache); safe to call from several threads.
 #pragma once
 
 #include <string>

@@ -8,7 +8,7 @@
 namespace penn {
 
 struct Learned {
-  double loss = 0;  // mean of -ln q over the good rows, of theta scaled to [-1, 1]
+  double loss = 0;  // mean of -ln q over the good rows, in the network's coordinates
   int64_t good = 0, bad = 0;
 };
 

@@ -106,7 +106,7 @@ expect "nan in the middle" 1 "nan.csv:500:1: 'nan' is not a finite number" "$pen
 sed '500s/.*/-Inf/' values.txt >inf.csv
 expect "inf in the middle" 1 "inf.csv:500" "$penn" infer "$model" inf.csv
 head -n 1 values.txt >point.csv
-expect "one point" 1 "needs at least 2" "$penn" infer "$model" point.csv
+expect "one point" 1 "needs at least 8" "$penn" infer "$model" point.csv
 awk '{ print $1 "," $1 "," $1 }' values.txt >wide.csv
 expect "too many columns" 1 "wide.csv: 3 columns, but the model observes 1 (x)" "$penn" infer "$model" wide.csv
 awk -F, '/^t,/ { print; next } /^[0-9]/ { print $1 + (NR > 300) * 0.5 "," $2 }' $one >gap.csv

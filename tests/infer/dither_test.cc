@@ -61,6 +61,16 @@ TEST(dither_test, what_is_not_rounded_stays_as_it_is) {
   EXPECT_EQ(spread_rounding(constant, 100, 1, found), constant);
 }
 
+TEST(dither_test, a_switch_gets_no_noise_of_ours) {
+  std::vector<float> z(1000, 0.0f), three = z;
+  std::fill(z.begin() + 500, z.end(), 1.0f);
+  for (size_t i = 0; i < 1000; ++i) three[i] = static_cast<float>(i / 100 % 3);
+  std::vector<Rounding> found;
+  EXPECT_EQ(spread_rounding(z, 1000, 1, found), z);
+  EXPECT_EQ(found[0].values, 2);
+  EXPECT_EQ(spread_rounding(three, 1000, 1, found), three);
+}
+
 TEST(dither_test, channels_are_treated_each_by_itself) {
   const std::vector<float> a = path(400), b = rounded(a, 0.1);
   std::vector<float> both;

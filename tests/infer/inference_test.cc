@@ -1,6 +1,7 @@
 // The answer around a posterior: numbers, warnings, JSON, combination, draws. Posteriors are given, so no network is needed.
 #include "penn/infer/inference.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -279,6 +280,37 @@ TEST(inference_test, trajectories_that_disagree_are_told_apart) {
   for (const std::string& w : combine_inferences(single).warnings) text += w + "\n";
   EXPECT_HAS(text, "the trajectories disagree");
   EXPECT_HAS(text, "bead.csv: this does not look like the training data");
+}
+
+TEST(inference_test, what_does_not_fit_together_has_no_combined_verdict) {
+  const Model model;
+  const auto one = [&](double centre, double sampling, int shift) {
+    ObservedTrajectory t = wiggle();
+    t.sampling = sampling;
+    t.z[0] += 0.01f * static_cast<float>(shift);
+    const auto q = GaussianMixture::from_covariances({1}, {{0.5, centre}}, {covariance_2d(0.05, 0.1, 0)});
+    return make_inference(model.context(), t, linear(q, 0.5));
+  };
+  const double trained = model.context().info.sampling.low;
+  const auto verdict = [](const std::vector<Inference>& single) { return combine_inferences(single).verdict.text(); };
+  EXPECT_EQ(verdict({one(4, trained, 0), one(4.1, trained, 1)}).find("No verdict"), std::string::npos);
+  EXPECT_HAS(verdict({one(4, trained, 0), one(6, trained, 1)}), "No verdict");  // 14 SDs apart
+  const Inference mixed = combine_inferences(std::vector<Inference>{one(4, trained, 0), one(4.1, trained, 1), one(4, 7 * trained, 2)});
+  EXPECT_HAS(mixed.verdict.text(), "No verdict");
+  EXPECT_FALSE(mixed.trusted);
+  EXPECT_HAS(inference_table(mixed), fmt::format("samples every {:.6g} to {:.6g}", trained, 7 * trained));
+  // An untrusted first one among good ones leaves nothing behind.
+  Inference first = one(4, trained, 0);
+  first.trusted = false;
+  EXPECT_TRUE(combine_inferences(std::vector<Inference>{first, one(4.1, trained, 1), one(4, trained, 2)}).trusted);
+}
+
+TEST(inference_test, a_stuck_sensor_has_no_verdict) {
+  const Model model;
+  ObservedTrajectory t = wiggle();
+  for (size_t i = 1; i < t.z.size(); ++i)
+    if (i % 5 != 0) t.z[i] = t.z[i - 1];
+  EXPECT_HAS(make_inference(model.context(), t, linear(two_components(), 0.5)).verdict.text(), "No verdict");
 }
 
 TEST(inference_test, draws_have_a_head_and_the_log_density_of_the_truncated_posterior) {

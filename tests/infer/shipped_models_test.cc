@@ -2,13 +2,17 @@
 // Fresh trajectories of the model's own system, 400 or more, so that a mean correlation is known to 0.02. The paper's figures are in the comments.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "penn/base/files.h"
+#include "penn/density/mixture_product.h"
+#include "penn/density/ou_posterior.h"
 #include "penn/infer/estimator.h"
+#include "penn/infer/exact_process.h"
 #include "penn/simulate/simulator.h"
 
 namespace penn {
@@ -96,6 +100,57 @@ TEST(shipped_models_test, soup_more_data_narrow_the_posterior) {
   const double at200 = soup.spread(soup.posteriors(400, 200), "D"), at1000 = soup.spread(soup.posteriors(400, 1000), "D"), at5000 = soup.spread(soup.posteriors(400, 5000), "D");
   EXPECT_LT(at1000, 0.8 * at200);
   EXPECT_LT(at5000, 0.8 * at1000);
+}
+
+// Six parameter sets of the prior, 3 and 10 trajectories of 200 samples each, where the tails of single posteriors reach the edges: evidence multiplied by the
+// network is that of the likelihood. In units of the exact SD the network's own error grows with the number of trajectories.
+TEST(shipped_models_test, soup_combined_trajectories_give_the_exact_combined_posterior) {
+  Shipped soup("soup");
+  const System& system = soup.estimator.system();
+  const OuProcess process = ou_process(system, system.exact.tau, system.exact.D);
+  constexpr int kGrid = 120;
+  const Box box{{process.low[0], process.low[1]}, {process.high[0], process.high[1]}};
+  DrawStream stream(11);
+  double off3 = 0, off10 = 0, wide3 = 0, wide10 = 0;  // mean squares
+  for (int set = 0; set < 6; ++set) {
+    const double lg_tau = box.lo[0] + (box.hi[0] - box.lo[0]) * stream.uniform(), D = box.lo[1] + (box.hi[1] - box.lo[1]) * stream.uniform();
+    const Simulator simulator(system, 0, {.seed = 500 + static_cast<uint64_t>(set), .length = 200, .fixed = {{"lg_tau", lg_tau}, {"D", D}}});
+    std::vector<float> theta(20), z(2000), sampling(10);
+    simulator.run(0, 10, theta.data(), z.data(), sampling.data());
+    std::vector<GaussianMixture> factors;
+    for (const Estimate& e : soup.estimator.estimate(z.data(), 10, 200, sampling.data())) factors.push_back(e.posterior.mixture());
+    std::vector<OuPosterior> exact;
+    for (int i = 0; i < 10; ++i) exact.emplace_back(process, z.data() + 200 * i, 200);
+    for (const size_t count : {size_t{3}, size_t{10}}) {
+      std::vector<double> logs;
+      for (int i = 0; i < kGrid * kGrid; ++i) {
+        const double at[2] = {box.lo[0] + (box.hi[0] - box.lo[0]) * (i / kGrid + 0.5) / kGrid, box.lo[1] + (box.hi[1] - box.lo[1]) * (i % kGrid + 0.5) / kGrid};
+        double sum = 0;
+        for (size_t k = 0; k < count; ++k) sum += exact[k].log_likelihood(at);
+        logs.push_back(sum);
+      }
+      const double top = *std::max_element(logs.begin(), logs.end());
+      double mass = 0, first[2] = {}, second[2] = {};
+      for (int i = 0; i < kGrid * kGrid; ++i) {
+        const double at[2] = {box.lo[0] + (box.hi[0] - box.lo[0]) * (i / kGrid + 0.5) / kGrid, box.lo[1] + (box.hi[1] - box.lo[1]) * (i % kGrid + 0.5) / kGrid};
+        const double w = std::exp(logs[static_cast<size_t>(i)] - top);
+        mass += w;
+        for (int k = 0; k < 2; ++k) first[k] += w * at[k], second[k] += w * at[k] * at[k];
+      }
+      const Posterior combined(multiply_posteriors(ProductDensity({factors.begin(), factors.begin() + static_cast<std::ptrdiff_t>(count)}, box, {true, true})).mixture, Coordinate::kBox, box);
+      for (size_t k = 0; k < 2; ++k) {
+        const double mean = first[k] / mass, sd = std::sqrt(second[k] / mass - mean * mean), off = (combined.mean()[k] - mean) / sd;
+        (count == 3 ? off3 : off10) += off * off / 12;
+        EXPECT_LT(std::abs(off), 2) << "lg tau " << lg_tau << ", D " << D << ", " << count << " trajectories, parameter " << k;
+        const double ratio = std::log(combined.marginal(k).sd() / sd);
+        (count == 3 ? wide3 : wide10) += ratio * ratio / 12;
+      }
+    }
+  }
+  EXPECT_LT(std::sqrt(off3), 0.4);
+  EXPECT_LT(std::sqrt(off10), 0.7);
+  EXPECT_LT(std::sqrt(wide3), 0.2);
+  EXPECT_LT(std::sqrt(wide10), 0.35);
 }
 
 TEST(shipped_models_test, oup_strengths_are_worst_known_in_a_T_along_white_and_along_gaussian) {

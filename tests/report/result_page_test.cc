@@ -43,6 +43,42 @@ TEST(result_page_test, the_fan_of_the_predictive_check_is_in_the_page) {
   EXPECT_EQ(predictive["statistics"].size(), 5u);
 }
 
+TEST(result_page_test, a_combined_answer_shows_the_trajectories_it_was_made_from) {
+  const Estimator estimator(open_model(std::string(PENN_SOURCE_DIR) + "/fuzz/corpus/model/tiny.safetensors"), 1);
+  std::vector<ObservedTrajectory> observed;
+  for (int i = 0; i < 15; ++i) {
+    ObservedTrajectory one;
+    one.source = "run" + std::to_string(i) + ".csv", one.n = 12, one.sampling = 1;
+    for (int t = 0; t < 12; ++t) one.z.push_back(static_cast<float>(std::sin(0.7 * t + i)));
+    observed.push_back(one);
+  }
+  const Inference combined = combine_inferences(infer(estimator, "tiny", observed));
+  const json result = json::parse(inference_json(estimator.system(), estimator.observation(), {combined}, observed, {}))["results"][0];
+  EXPECT_EQ(result["sources"].size(), 15u);
+  ASSERT_EQ(result["trajectory"].size(), 12u);  // of many the first
+  EXPECT_NEAR(result["trajectory"][3]["values"][0][2], std::sin(0.7 * 2 + 3), 1e-5);
+}
+
+TEST(result_page_test, an_evaluation_carries_every_trajectory_and_the_numbers_of_each_parameter) {
+  const Estimator estimator(open_model(std::string(PENN_SOURCE_DIR) + "/fuzz/corpus/model/tiny.safetensors"), 1);
+  const EvaluationOptions options{.count = 300, .threads = 1, .keep = true};
+  const Evaluation evaluation = evaluate(estimator, "tiny", options);
+  const std::string page = evaluation_page(estimator, evaluation, "tiny", options);
+  const std::string open = "<script type=\"application/json\" id=\"penn-data\">";
+  const size_t begin = page.find(open);
+  ASSERT_NE(begin, std::string::npos);
+  const json data = json::parse(page.substr(begin + open.size(), page.find("</script>", begin) - begin - open.size()));
+  EXPECT_EQ(data["kind"], "evaluation");
+  EXPECT_EQ(data["count"], 300);
+  for (const char* table : {"truth", "estimate", "sd", "pit"}) {
+    EXPECT_EQ(data[table]["shape"], json::parse("[300, 1]")) << table;
+    EXPECT_EQ(data[table]["float32"].get<std::string>().size(), 1600u) << table;  // 300 floats of 4 bytes, in base64
+  }
+  EXPECT_FALSE(data.contains("trajectories"));
+  ASSERT_EQ(data["parameters"].size(), 1u);
+  for (const char* field : {"name", "label", "low", "high", "z", "coverage", "ranks"}) EXPECT_TRUE(data["parameters"][0].contains(field)) << field;
+}
+
 TEST(result_page_test, a_jump_of_one_sample_shows_however_long_the_trajectory) {
   const Estimator estimator(open_model(std::string(PENN_SOURCE_DIR) + "/fuzz/corpus/model/tiny.safetensors"), 1);
   for (const int64_t n : {int64_t{2000}, int64_t{2001}, int64_t{9999}})

@@ -1,4 +1,5 @@
 // The list of the paper's figures and tables, the trajectories it shows, and the pages: their numbers against the library's own.
+#include "penn/report/packed_table.h"
 #include "penn/reproduce/reproduce.h"
 
 #include <fmt/format.h>
@@ -141,7 +142,7 @@ TEST(test_trajectories_test, every_observation_sees_the_same_trajectory) {
   }
 }
 
-TEST(test_trajectories_test, a_length_beyond_the_trained_range_becomes_the_longest_trained) {
+TEST(test_trajectories_test, a_length_is_at_most_twice_the_longest_trained_and_not_below_the_shortest) {
   const System system = find_system("oup");
   const TestTrajectory& longest = test_trajectories("oup")[7];
   EXPECT_EQ(simulate_test(system, 0, longest, {200, 3000}).n, 6000);
@@ -154,7 +155,7 @@ TEST(page_data_test, packed_numbers_come_back_as_they_were) {
   for (const size_t n : {1, 2, 3, 4}) {  // all paddings of base64: 4 n bytes modulo 3
     std::vector<float> values;
     for (size_t i = 0; i < n; ++i) values.push_back(1.5f - 3.25f * static_cast<float>(i));
-    EXPECT_EQ(unpacked(packed(values, n, 1)), values);
+    EXPECT_EQ(unpacked(packed_table(values, n, 1)), values);
   }
 }
 

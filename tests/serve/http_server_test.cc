@@ -210,6 +210,24 @@ TEST(http_server_test, work_that_takes_too_long_is_answered_without_it) {
   EXPECT_EQ(status_of(Client(echo.port()).ask(post("next"))), 200);
 }
 
+TEST(http_server_test, work_that_nobody_waits_for_any_more_is_not_begun) {
+  Echo echo({.waiting = 4, .workers = 1});
+  const Client first(echo.port());
+  first.send(post("wait"));
+  while (echo.working == 0) std::this_thread::yield();
+  for (int i = 0; i < 20; ++i) {  // five times what the queue holds; each is gone before its turn
+    const Client gone(echo.port());
+    gone.send(post("wait"));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  const Client next(echo.port());
+  next.send(post("next"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  echo.release();
+  EXPECT_EQ(status_of(next.receive_all()), 200);
+  EXPECT_EQ(echo.working, 1);
+}
+
 TEST(http_server_test, what_a_handler_throws_becomes_an_answer) {
   Echo echo({});
   const std::string answer = Client(echo.port()).ask(post("throw"));

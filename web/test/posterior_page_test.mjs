@@ -88,9 +88,9 @@ test("a_click_and_a_slider_give_the_conditional_of_the_library", async () => {
     await page.waitForTimeout(400);  // until it rests
     const seen = await page.evaluate(() => {
       const { view } = pennPage.explorer, panel = view.panel(2, 7, false, 128), pair = view.joint.marginal([view.position[2], view.position[7]]);
-      const at = (range, i) => range[0] + ((range[1] - range[0]) * (i + 0.5)) / 128, peak = Math.max(...panel.values), points = [], drawn = [], exact = [];
+      const peak = Math.max(...panel.values), points = [], drawn = [], exact = [];
       for (let r = 4; r < 128; r += 8) for (let c = 4; c < 128; c += 8) {
-        points.push([at(panel.xRange, c), at(panel.yRange, r)]);
+        points.push([panel.x.xs[2 * c + 1], panel.y.xs[2 * r + 1]]);
         drawn.push(panel.values[r * 128 + c]);
         exact.push(pair.logDensity(points.at(-1)));
       }

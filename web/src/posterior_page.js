@@ -51,6 +51,10 @@ function showResult(body, result, width, name) {  // name: where there are sever
   return { posterior, explorer, table, result };
 }
 
+// What the library warns of (penn/infer/predictive.cc): beyond 98 % in the middle. Fewer than 50 simulations cannot show it: the outermost
+// percentile of n is 50 / (n + 1).
+const FAR_OUT = 0.01, FEWEST = 50;
+
 function predictiveSection(result, width) {
   const { predictive, trajectory } = result;
   const figure = predictive.t?.length && new Figure({
@@ -60,10 +64,11 @@ function predictiveSection(result, width) {
   // The percentile of a check is a share, that of a statistic (penn infer --json) a percentage.
   const list = predictive.checks ?? (predictive.statistics ?? []).map((s) => ({ ...s, percentile: s.percentile / 100 }));
   const spread = list.some((check) => Number.isFinite(check.low) && Number.isFinite(check.high));
+  const few = predictive.simulated < FEWEST;
   const checks = list.map((check) => {
-    const odd = check.percentile < 0.025 || check.percentile > 0.975;
+    const odd = !few && (check.percentile < FAR_OUT || check.percentile > 1 - FAR_OUT);
     return element("tr", { class: odd ? "odd" : "" }, element("th", { scope: "row" }, check.name), element("td", {}, short(check.observed, 4)), spread ? element("td", {}, `${short(check.low)} to ${short(check.high)}`) : null,
-      element("td", {}, percent(check.percentile)), element("td", {}, odd ? "unlike the simulations" : "as simulated"));
+      element("td", {}, percent(check.percentile)), element("td", {}, odd ? "unlike the simulations" : few ? "too few simulations to tell" : "as simulated"));
   });
   return element("section", {}, element("h2", {}, "Does the posterior explain the observation?"), figure ? figure.node : null,
     checks.length ? element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["statistic", "observed", ...(spread ? ["90 % of simulations"] : []), "simulations below", ""].map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, checks))) : null);

@@ -57,6 +57,12 @@ test("a_singular_covariance_is_accepted_with_the_smallest_ridge", () => {
   assert.throws(() => Mixture.fromJson({ weights: [1], means: [[0, 0]], covariances: [[[1, 2], [2, 1]]] }), /not positive definite/);
 });
 
+test("a_log_weight_of_null_is_that_of_a_weight_of_zero", () => {  // JSON has no -Infinity
+  const q = Mixture.fromJson({ weights: [1, 0], log_weights: [0, null], means: [[0.3], [0.8]], covariances: [[[0.001]], [[0.001]]] });
+  assert.deepEqual([...q.weights], [1, 0]);
+  near(q.mean()[0], 0.3, 1e-15, "mean");
+});
+
 test("conditional_weights_hold_hundreds_of_deviations_away", () => {
   const q = Mixture.fromJson({ weights: [0.5, 0.5], means: [[-500, 0], [500, 10]], covariances: [[[1, 0], [0, 1]], [[1, 0], [0, 1]]] });
   near(q.conditional([0], [-0.01]).mean()[0], 10 / (1 + Math.exp(10)), 1e-9, "mean");  // log odds 1000 * 0.01

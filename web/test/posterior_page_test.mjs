@@ -134,6 +134,13 @@ test("a_posterior_without_boxes_trajectory_or_fan_is_still_a_page", async () => 
   const page = await open(browser, "spare", data);
   assert.deepEqual((await plots(page)).map((plot) => plot.name), ["pair", "corner", "correlation"]);
   assert.deepEqual(await page.locator("tr.odd th").allTextContents(), ["spread", "level"]);  // a percentile of 0.5 is half a percent
+  // The library's limits: beyond 1 and 99 %, where there are 50 simulations or more.
+  for (const [simulated, odd] of [[200, ["low", "high"]], [49, []]]) {
+    data.results[0].predictive = { simulated, statistics: [["low", 0.99], ["inside", 1.01], ["usual", 2.4], ["inside too", 98.9], ["high", 99.1]].map(([name, percentile]) => ({ name, observed: 1, percentile })) };
+    const other = await open(browser, `checks_${simulated}`, data);
+    assert.deepEqual(await other.locator("tr.odd th").allTextContents(), odd);
+    await other.close();
+  }
   assert.doesNotMatch(await page.textContent("#penn"), /NaN|undefined|∞/);
   quiet(page);
   await page.close();
@@ -164,6 +171,19 @@ test("the_selector_shows_the_other_trajectory_with_its_warning", async () => {
   assert.match(await page.textContent(".warnings"), /200 samples/);
   assert.match(await page.textContent(".facts-line"), /^bead_2\.csv · 200 samples · every 0\.1/);
   quiet(page);
+  await page.close();
+});
+
+test("no_warning_and_no_sentence_of_the_verdict_is_folded_on_screen_or_paper", async () => {
+  const data = oupPosterior(), list = (what) => Array.from({ length: 14 }, (_, i) => `${what} ${i + 1} of fourteen.`);
+  data.results = [{ ...data.results[0], warnings: list("Warning"), verdict: list("Sentence") }];
+  const page = await open(browser, "lists", data);
+  for (const media of ["screen", "print"]) {
+    await page.emulateMedia({ media });
+    const seen = await page.locator(".notices li").evaluateAll((items) => items.filter((li) => li.checkVisibility() && li.getBoundingClientRect().height > 0).map((li) => li.textContent));
+    assert.deepEqual(seen, [...list("Warning"), ...list("Sentence")]);
+  }
+  assert.equal(await page.locator("details").count(), 0);
   await page.close();
 });
 

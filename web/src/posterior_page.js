@@ -25,6 +25,7 @@ export function showPosterior(root, data) {
 
 function showResult(body, result, width, name) {  // name: where there are several, so that a print says which it shows
   const posterior = new Posterior(result), facts = name ? [name] : [];
+  if (result.sources?.length) facts.push(`combined from ${[...result.sources.slice(0, MOST_SOURCES), ...(result.sources.length > MOST_SOURCES ? [`${result.sources.length - MOST_SOURCES} more`] : [])].join(", ")}`);
   if (Number.isFinite(result.n)) facts.push(`${count(result.n)} samples`);
   if (Number.isFinite(result.sampling)) facts.push(`every ${short(result.sampling, 4)} time units`);
   if (result.version) facts.push(`penn ${result.version}`);
@@ -41,14 +42,27 @@ function showResult(body, result, width, name) {  // name: where there are sever
     element("p", { class: "row" },
       element("button", { type: "button", onclick: () => saveText(summaryCsv(explorer.view), "text/csv", `${fileName}.csv`) }, "Table as CSV"),
       element("button", { type: "button", onclick: () => saveText(JSON.stringify(result, null, 1), "application/json", `${fileName}.json`) }, "Posterior as JSON"))));
-  if (result.trajectory?.values?.length) {
-    const trajectory = result.trajectory, w = Math.min(width, 1180);
-    body.append(element("section", {}, new Figure({ title: "Observed trajectory", name: "trajectory", width: w, height: trajectoryHeight(trajectory), draw: (pen, pw) => drawTrajectory(pen, pw, trajectory) }).redraw().node));
-  }
+  const observed = observedSection(result, Math.min(width, 1180));
+  if (observed) body.append(observed);
   body.append(element("h2", {}, "Explore"), explorer.node);
   explorer.refresh(false);
   if (result.predictive) body.append(predictiveSection(result, Math.min(width, 1180)));
   return { posterior, explorer, table, result };
+}
+
+// One trajectory; or those a combined result was made from, as a list in either field, in the order of its sources.
+const MOST_SOURCES = 30, MOST_DRAWN = 12;
+function observedSection(result, width) {
+  const list = [result.trajectories ?? result.trajectory ?? []].flat().filter((trajectory) => trajectory?.values?.length), shown = list.slice(0, MOST_DRAWN);
+  if (!shown.length) return null;
+  if (list.length === 1) {
+    const [trajectory] = list;
+    return element("section", {}, new Figure({ title: "Observed trajectory", name: "trajectory", width, height: trajectoryHeight(trajectory), draw: (pen, w) => drawTrajectory(pen, w, trajectory) }).redraw().node);
+  }
+  const w = width > 900 ? Math.floor((width - 16) / 2) : width;
+  return element("section", {}, element("h2", {}, "Observed trajectories"),
+    list.length > shown.length ? element("p", { class: "note" }, `The first ${shown.length} of ${list.length}.`) : null,
+    element("div", { class: "panels" }, shown.map((trajectory, i) => new Figure({ title: result.sources?.[i] ?? `trajectory ${i + 1}`, name: `trajectory_${i + 1}`, width: w, height: trajectoryHeight(trajectory), draw: (pen, pw) => drawTrajectory(pen, pw, trajectory) }).redraw().node)));
 }
 
 // What the library warns of (penn/infer/predictive.cc): beyond 98 % in the middle. Fewer than 50 simulations cannot show it: the outermost
@@ -56,7 +70,7 @@ function showResult(body, result, width, name) {  // name: where there are sever
 const FAR_OUT = 0.01, FEWEST = 50;
 
 function predictiveSection(result, width) {
-  const { predictive, trajectory } = result;
+  const { predictive } = result, trajectory = Array.isArray(result.trajectory) ? undefined : result.trajectory;
   const figure = predictive.t?.length && new Figure({
     title: "Posterior predictive", name: "predictive", width, height: fanHeight(predictive), draw: (pen, w) => drawFan(pen, w, predictive, trajectory),
     note: "Bands: 5 to 95 % and 25 to 75 % of trajectories simulated from the posterior; line: their median; grey: the observation.",

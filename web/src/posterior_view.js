@@ -35,6 +35,13 @@ export class Posterior {
     }
     return this.ranges[k];
   }
+  // Values a slider may hold fixed: where the posterior lies, and never outside the box.
+  slideRange(k) {
+    const axis = this.law.axes[k], { low, high } = this.parameters[k], [from, to] = this.range(k, false);
+    if (axis.isBox) return [this.laws[k].quantile(0.001), this.laws[k].quantile(0.999)];
+    const inside = [Math.max(from, low ?? from), Math.min(to, high ?? to)];
+    return inside[1] > inside[0] ? inside : [from, to];
+  }
 }
 
 // fixed: Map from parameter to value.

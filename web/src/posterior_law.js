@@ -5,7 +5,7 @@ import { Mixture, others } from "./mixture.js";
 import { normalCdf, normalDensity, normalQuantile, probitCovariance, roughCdf } from "./normal.js";
 
 const EDGE = 1e-7;  // shares of the width closer to an edge count as this close: the edge itself lies at infinity
-const FAR = 8;  // |u| of a node at most: 6e-16 of the width from the edge
+const FAR = -normalQuantile(EDGE);  // its |u|: 5.2
 
 // theta <-> u of one parameter.
 export class LinearAxis {
@@ -19,7 +19,7 @@ export class LinearAxis {
   // n equal cells over the window [x0, x1]: h their width, u their centres. xs: edges and centres in turn (2n + 1).
   nodes([x0, x1], _, n) {
     const h = (x1 - x0) / n, xs = Float64Array.from({ length: 2 * n + 1 }, (_, i) => x0 + 0.5 * i * h);
-    return { even: true, n, x0, h, xs, u: xs.filter((_, i) => i % 2), rate: new Float64Array(n).fill(1), cellAt: () => h };
+    return { even: true, n, x0, h, xs, u: xs.filter((_, i) => i % 2), rate: new Float64Array(n).fill(1), widths: new Float64Array(n).fill(h), cellAt: () => h };
   }
 }
 const LINEAR = new LinearAxis();
@@ -44,7 +44,7 @@ export class BoxAxis {
   slope(u) {  // d theta / d u
     return this.width * normalDensity(u);
   }
-  rate(u) {  // d u / d theta; nearer to an edge than 1e-15 of the width it stops rising
+  rate(u) {  // d u / d theta; closer to an edge than EDGE it stops rising
     return 1 / this.slope(Math.min(FAR, Math.max(-FAR, u)));
   }
   // n cells over what the window shows of the box and of `law` (of this parameter): two thirds of them shared out evenly in theta, for the eye, one third
@@ -62,7 +62,7 @@ export class BoxAxis {
       while (i < n - 1 && u[2 * i + 2] < v) ++i;
       return u[2 * i + 2] - u[2 * i];
     };
-    return { even: false, n, xs, u: centres, rate: centres.map((v) => this.rate(v)), cellAt };
+    return { even: false, n, xs, u: centres, rate: centres.map((v) => this.rate(v)), widths: centres.map((_, i) => u[2 * i + 2] - u[2 * i]), cellAt };
   }
 }
 

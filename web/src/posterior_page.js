@@ -2,7 +2,7 @@
 import { element, saveText, select } from "./dom.js";
 import { Explorer } from "./explorer.js";
 import { Figure } from "./figure.js";
-import { percent, count, short } from "./numbers.js";
+import { percent, count, short, withUncertainty } from "./numbers.js";
 import { Posterior } from "./posterior_view.js";
 import { drawFan, drawTrajectory, fanHeight, trajectoryHeight } from "./series_plot.js";
 import { SummaryTable, notices, summaryCsv } from "./summary_table.js";
@@ -35,7 +35,7 @@ function showResult(body, result, width, name) {  // name: where there are sever
   const fileName = (result.name ?? result.model ?? "posterior").replace(/[^\w.-]+/g, "_");
   const explorer = new Explorer(posterior, width, (view) => {
     table.update(view);
-    const held = [...view.fixed].map(([k, v]) => `${posterior.names[k]} = ${short(v, 4)}`);
+    const held = [...view.fixed].map(([k, v]) => `${posterior.names[k]} = ${withUncertainty(v, posterior.laws[k].sd())}`);
     conditions.textContent = held.length ? `Given ${held.join(", ")}.` : "";
   });
   body.append(element("section", {}, element("h2", {}, "Parameters"), conditions, table.node,

@@ -80,8 +80,11 @@ export class View {
   computePanel(a, b, xRange, yRange, cells) {
     const i = this.position[a], j = this.position[b], x = this.nodes(a, xRange, cells), y = this.nodes(b, yRange, cells), parts = pairParts(this.joint, i, j, x, y);
     const values = gridOf(parts, x, y), levels = levelsByDraws(parts, this.joint.axes[i], this.joint.axes[j], PROBABILITIES, cells < 40 ? 96 : 1024);
-    const shapes = regionShapes(values, levels, cells, cells);
-    if (!x.even || !y.even) placeInWindow(shapes, x, y, xRange, yRange, cells);
+    let shapes = regionShapes(values, levels, cells, cells);
+    if (!x.even || !y.even) {
+      shapes = withoutSlivers(shapes, values, x, y);
+      placeInWindow(shapes, x, y, xRange, yRange, cells);
+    }
     return { values, levels, shapes, x, y, cells };
   }
   // Where the density of parameter k is computed, kept for the window asked for last.
@@ -119,4 +122,19 @@ function placeInWindow(shapes, x, y, xRange, yRange, cells) {
   };
   const placeX = place(x, xRange), placeY = place(y, yRange);
   for (const shape of shapes) for (const polygon of shape) for (const ring of polygon) for (const point of ring) (point[0] = placeX(point[0])), (point[1] = placeY(point[1]));
+}
+
+// Where a wide component meets an edge of the box its density rises without limit within less than a pixel: outlines of such places, which hold next to
+// nothing, would be lines along the edge. A polygon is left out when even the rectangle around it holds less than SLIVER of the posterior.
+const SLIVER = 0.002;
+function withoutSlivers(shapes, values, x, y) {
+  const mass = (polygon) => {
+    let x0 = Infinity, x1 = 0, y0 = Infinity, y1 = 0, sum = 0;
+    for (const [px, py] of polygon[0]) (x0 = Math.min(x0, px)), (x1 = Math.max(x1, px)), (y0 = Math.min(y0, py)), (y1 = Math.max(y1, py));
+    const last = (n, at) => Math.min(n - 1, Math.ceil(at) - 1);
+    for (let r = Math.floor(y0); r <= last(y.n, y1); ++r)
+      for (let c = Math.floor(x0); c <= last(x.n, x1) && sum < SLIVER; ++c) sum += (values[r * x.n + c] / (x.rate[c] * y.rate[r])) * x.widths[c] * y.widths[r];
+    return sum;
+  };
+  return shapes.map((shape) => (shape.length > 1 ? shape.filter((polygon) => mass(polygon) >= SLIVER) : shape));
 }

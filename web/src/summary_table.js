@@ -52,7 +52,7 @@ export class SummaryTable {
   }
 }
 
-const sentences = (list) => element("ul", {}, list.map((text) => element("li", {}, text)));  // never folded: a list that is closed is lost on paper
+const sentences = (list) => element("ul", { class: list.length > 7 ? "long" : "" }, list.map((text) => element("li", {}, text)));  // never folded: a list that is closed is lost on paper
 const listOf = (value) => (Array.isArray(value) ? value : value ? [value] : []);
 
 // Verdict and warnings, in the library's own words; trust in numbers.

@@ -8,7 +8,7 @@ import { drawLargePair, drawPairKey } from "./pair_plot.js";
 import { View } from "./posterior_view.js";
 import { SvgPen } from "./pen.js";
 
-const COARSE = { corner: 20, large: 64 };  // cells of a grid while a slider moves
+const COARSE = { corner: 18, large: 64 };  // cells of a grid while a slider moves
 const FINE = { corner: 40, large: 128 };  // and at rest
 
 export class Explorer {

@@ -129,7 +129,7 @@ test("keys_choose_pairs_and_free_gives_the_whole_posterior_back", async () => {
 
 // Two parameters, as of a model with tau and D: both are shown, and either slider can be moved all the same.
 test("with_two_parameters_a_slider_leaves_the_other_alone_and_says_so", async () => {
-  const r = 0.8 * 0.1 * 0.1, two = { parameters: [{ name: "tau", low: 0, high: 1 }, { name: "D", low: 0, high: 2 }], weights: [1], means: [[0.5, 1]], covariances: [[[0.01, r], [r, 0.01]]] };
+  const r = 0.8 * 0.1 * 0.1, two = { parameters: [{ name: "tau", low: 0, high: 1 }, { name: "D", low: 0, high: 2 }], weights: [1], means: [[0.5, 1]], covariances: [[[0.01, r], [r, 0.01]]], truth: [0.5, 1.9] };
   const page = await open(browser, "two_parameters", { kind: "posterior", results: [two] });
   assert.deepEqual(await page.locator(".slider input").evaluateAll((inputs) => inputs.map((input) => input.disabled)), [false, false]);
   assert.match(await page.textContent(".hint"), /leaves the other one there alone/);
@@ -139,6 +139,13 @@ test("with_two_parameters_a_slider_leaves_the_other_alone_and_says_so", async ()
   const { pair, value, mean, sd } = await page.evaluate(() => ({ pair: pennPage.explorer.pair, value: pennPage.explorer.fixed.get(0), mean: pennPage.explorer.view.mean(1), sd: pennPage.explorer.view.law(1).sd() }));
   assert.deepEqual(pair, [1, 1]);
   assert.ok(value > 0.505 && Math.abs(mean - (1 + 0.8 * (value - 0.5))) < 1e-12 && Math.abs(sd - 0.06) < 1e-12, `${value} ${mean} ${sd}`);  // regression; sd 0.1 sqrt(1 - 0.8^2)
+  const quantiles = await page.evaluate(() => {  // labels of a narrow density stay apart
+    const svg = new DOMParser().parseFromString(pennPage.explorer.large.svgText(), "image/svg+xml"), host = document.body.appendChild(document.importNode(svg.documentElement, true));
+    const boxes = Array.from(host.querySelectorAll("text")).filter((t) => t.textContent.endsWith(" %")).map((t) => t.getBoundingClientRect()).map(({ left, right }) => [left, right]).sort((a, b) => a[0] - b[0]);
+    host.remove();
+    return boxes;
+  });
+  assert.ok(quantiles.length >= 2 && quantiles.every(([left], i) => i === 0 || left > quantiles[i - 1][1]), JSON.stringify(quantiles));
   assert.match(await page.textContent(".hint"), /^τ held fixed: the large view shows D alone, until you free it\.$/);
   assert.deepEqual(await page.locator(".slider input").evaluateAll((inputs) => inputs.map((input) => input.disabled)), [false, true]);  // the last free one is what is shown
   await page.click('button[aria-label="free τ"]');

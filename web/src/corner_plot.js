@@ -1,5 +1,5 @@
 // All parameters at a glance: densities on the diagonal, pairs below it, the key above.
-import { drawAxes, frame } from "./axes.js";
+import { drawAxes, frame, labelWith } from "./axes.js";
 import { drawEllipses, drawEstimate, drawKey, drawOutline, drawRegions, drawTruth } from "./density_marks.js";
 import { textWidth } from "./pen.js";
 
@@ -20,14 +20,16 @@ export function cornerPanelAt(layout, size, px, py) {
 
 // options: box (axes show the prior box), cells (of a panel's grid), rest (cells of the outline of what nothing fixed shows, kept from before), threshold (weight of a component to be drawn), chosen [a, b]
 export function drawCorner(pen, width, view, { box, cells, rest, threshold, chosen }) {
-  const { posterior } = view, size = posterior.size, layout = cornerLayout(size, width), conditioned = view.fixed.size > 0;
+  const { posterior } = view, size = posterior.size, layout = cornerLayout(size, width), conditioned = view.fixed.size > 0, xOffsets = [], yOffsets = [];
   for (let row = 0; row < size; ++row) {
     for (let column = 0; column <= row; ++column) {
       const place = { left: layout.x(column), top: layout.y(row), width: layout.side, height: layout.side };
-      if (row === column) drawDiagonal(pen, place, view, row, box, layout, size);
+      if (row === column) xOffsets[column] = drawDiagonal(pen, place, view, row, box, layout, size).xOffset;
       else {
-        const f = frame(place, posterior.range(column, box), posterior.range(row, box));
-        drawAxes(pen, f, { grid: false, inside: true, size: layout.font, xText: row === size - 1, yText: column === 0, xTicks: size > 6 ? 3 : 4, yTicks: size > 6 ? 3 : 4 });
+        const f = frame({ ...place, labelGap: layout.left - 13 }, posterior.range(column, box), posterior.range(row, box));
+        const offsets = drawAxes(pen, f, { named: false, grid: false, inside: true, size: layout.font, xText: row === size - 1, yText: column === 0, xTicks: size > 6 ? 3 : 4, yTicks: size > 6 ? 3 : 4 });
+        if (row === size - 1) xOffsets[column] = offsets.xOffset;
+        if (column === 0) yOffsets[row] = offsets.yOffset;
         drawPair(pen, f, view, column, row, { box, cells, rest, threshold, conditioned, width: size > 8 ? 0.75 : 1, mark: size > 8 ? 2.6 : 3.5, labels: layout.side > 110, size: layout.font });
       }
       if (chosen && Math.min(...chosen) === column && Math.max(...chosen) === row)
@@ -35,9 +37,10 @@ export function drawCorner(pen, width, view, { box, cells, rest, threshold, chos
     }
   }
   for (let k = 0; k < size; ++k) {
-    const label = posterior.labels[k], fit = Math.min(layout.font + 3, ((layout.font + 3) * layout.side) / Math.max(1, textWidth(label, layout.font + 3)));
-    pen.text(layout.x(k) + layout.side / 2, layout.height - 6, label, { anchor: "middle", size: fit, color: "ink" });
-    if (k > 0) pen.text(13, layout.y(k) + layout.side / 2, label, { anchor: "middle", size: fit, color: "ink", rotate: -90 });
+    const fit = (label) => Math.min(layout.font + 3, ((layout.font + 3) * layout.side) / Math.max(1, textWidth(label, layout.font + 3)));
+    const below = labelWith(posterior.labels[k], xOffsets[k]), beside = labelWith(posterior.labels[k], yOffsets[k]);
+    pen.text(layout.x(k) + layout.side / 2, layout.height - 6, below, { anchor: "middle", size: fit(below), color: "ink" });
+    if (k > 0) pen.text(13, layout.y(k) + layout.side / 2, beside, { anchor: "middle", size: fit(beside), color: "ink", rotate: -90 });
   }
   if (size > 2 && width > 520) drawKey(pen, layout.x(Math.max(2, Math.ceil(size / 2))) + 4, layout.top + 14, { truth: posterior.result.truth, conditioned, size: 12 });
 }
@@ -47,8 +50,9 @@ function drawDiagonal(pen, place, view, k, box, layout, size) {
   const range = posterior.range(k, box), n = 100, xs = Array.from({ length: n + 1 }, (_, i) => range[0] + ((range[1] - range[0]) * i) / n);
   const densities = (view.law(k) ? view : posterior.whole).line(k, xs);
   const f = frame(place, range, [0, 1.08 * Math.max(...densities)]);
-  drawAxes(pen, f, { grid: false, inside: true, size: layout.font, xText: last, yText: false, xTicks: size > 6 ? 3 : 4, yTicks: 0 });
+  const offsets = drawAxes(pen, f, { named: false, grid: false, inside: true, size: layout.font, xText: last, yText: false, xTicks: size > 6 ? 3 : 4, yTicks: 0 });
   drawLine(pen, f, view, k, xs, densities);
+  return offsets;
 }
 
 // The density of one parameter with its marks; used for the diagonal and for the large view.

@@ -1,4 +1,5 @@
 // The marks shared by the corner plot and the large view: filled highest-density regions, ellipses of components, truth, estimate, fixed values.
+import { textWidth } from "./pen.js";
 
 // shapes: multi-polygons in cells of a grid that fills the frame.
 export function traceShape(context, shape, f, cells) {
@@ -58,31 +59,33 @@ export function drawEstimate(pen, x, y, r = 4) {
   pen.circle(x, y, r, { fill: "estimate", stroke: "paper", width: 1 });
 }
 
-// A key for the plots of pairs, or of a single parameter; returns the height used.
-export function drawKey(pen, x, y, { truth, conditioned, single = false, size = 12 }) {
+// A key for the plots of pairs, or of a single parameter; returns the height used. marks: leave out those a plot has not ({components, prior}: false);
+// across: a width to fill with entries side by side, instead of one below the other.
+export function drawKey(pen, x, y, { truth, conditioned, single = false, size = 12, components = true, prior = true, across = 0 }) {
   const rows = [];
-  const swatch = (n) => (yy) => {
-    for (let i = 0; i < n; ++i) pen.rect(x, yy - 9, 18, 12, { fill: "posterior", fillOpacity: 0.2 });
-    pen.rect(x, yy - 9, 18, 12, { stroke: "posterior" });
+  const swatch = (n) => (xx, yy) => {
+    for (let i = 0; i < n; ++i) pen.rect(xx, yy - 9, 18, 12, { fill: "posterior", fillOpacity: 0.2 });
+    pen.rect(xx, yy - 9, 18, 12, { stroke: "posterior" });
   };
-  const upright = (style) => (yy) => pen.line(x + 9, yy - 10, x + 9, yy + 2, style);
+  const upright = (style) => (xx, yy) => pen.line(xx + 9, yy - 10, xx + 9, yy + 2, style), level = (style) => (xx, yy) => pen.line(xx, yy - 4, xx + 18, yy - 4, style);
   if (single) {
     rows.push([swatch(1), "posterior density"], [upright({ stroke: "posterior", dash: [2, 2] }), "5, 25, 75, 95 % quantiles"], [upright({ stroke: "estimate", width: 1.25 }), "estimate (mean)"]);
     if (truth) rows.push([upright({ stroke: "truth", width: 1.25, dash: [5, 3] }), "truth"]);
   } else {
     rows.push([swatch(3), "50 % of the posterior"], [swatch(2), "68 %"], [swatch(1), "95 %"]);
-    rows.push([(yy) => drawEstimate(pen, x + 9, yy - 4), "estimate (mean)"]);
-    if (truth) rows.push([(yy) => drawTruth(pen, x + 9, yy - 4), "truth"]);
-    rows.push([(yy) => pen.path((c) => c.arc(x + 9, yy - 4, 6, 0, 2 * Math.PI), { stroke: "ink", width: 0.75 }), "component, 1 sigma"]);
+    rows.push([(xx, yy) => drawEstimate(pen, xx + 9, yy - 4), "estimate (mean)"]);
+    if (truth) rows.push([(xx, yy) => drawTruth(pen, xx + 9, yy - 4), "truth"]);
+    if (components) rows.push([(xx, yy) => pen.path((c) => c.arc(xx + 9, yy - 4, 6, 0, 2 * Math.PI), { stroke: "ink", width: 0.75 }), "component, 1 sigma"]);
   }
-  rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", width: 1.25 }), "prior (uniform in its box)"]);
-  if (conditioned) {
-    rows.push([upright({ stroke: "fixed", width: 1.5 }), "value held fixed"]);
-    rows.push([(yy) => pen.line(x, yy - 4, x + 18, yy - 4, { stroke: "prior", dash: [3, 2] }), single ? "nothing held fixed" : "nothing held fixed (95 %)"]);
-  }
+  if (prior) rows.push([level({ stroke: "prior", width: 1.25 }), "prior (uniform in its box)"]);
+  if (conditioned) rows.push([upright({ stroke: "fixed", width: 1.5 }), "value held fixed"], [level({ stroke: "prior", dash: [3, 2] }), single ? "nothing held fixed" : "nothing held fixed (95 %)"]);
+  let left = x, top = y;
   rows.forEach(([mark, text], i) => {
-    mark(y + 18 * i);
-    pen.text(x + 26, y + 18 * i, text, { size, color: "ink" });
+    const width = 26 + textWidth(text, size);
+    if (i > 0 && (!across || left + width > x + across)) (left = x), (top += 18);
+    mark(left, top);
+    pen.text(left + 26, top, text, { size, color: "ink" });
+    if (across) left += width + 14;
   });
-  return 18 * rows.length;
+  return top - y + 18;
 }

@@ -64,6 +64,26 @@ export class Evaluation {
     if (given?.levels && Array.isArray(row) && row.length === given.levels.length) return row;
     return this.pit ? levels.map((level) => share(this.pit[k], (u) => Math.abs(2 * u - 1) <= level)) : null;
   }
+  // The same for every level from 0 to 1, where the ranks are known: the share of truths whose distance from the median, |2 pit - 1|, is at most p. [p, share] at `points` + 1 levels.
+  coverageCurve(k, points = 200) {
+    if (!this.pit) return null;
+    const rising = sorted(this.pit[k].map((u) => Math.abs(2 * u - 1)));
+    let below = 0;
+    return Array.from({ length: points + 1 }, (_, i) => {
+      while (below < rising.length && rising[below] <= i / points + 1e-7) ++below;  // float32
+      return [i / points, below / rising.length];
+    });
+  }
+  // Levels that are marked: those the program counted.
+  markedLevels() {
+    const given = this.data.coverage, own = this.parameters[0].coverage;
+    return (given ? given.levels : Array.isArray(own) ? own.map((c) => c.level) : null) ?? [];
+  }
+  // Of the joint regions of highest density: [{level, share, band}], band: where 99 % of calibrated cases lie.
+  jointCoverage() {
+    const list = this.data.joint?.coverage;
+    return Array.isArray(list) && list.length ? list.map(({ level, share }) => ({ level, share, band: binomialBand(this.count || 1000, level) })) : null;
+  }
   levels() {
     const given = this.data.coverage, own = this.parameters[0].coverage;
     if (!given && Array.isArray(own)) return own.map((c) => c.level);

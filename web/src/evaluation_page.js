@@ -5,13 +5,17 @@ import { drawCoverage, drawErrorMap, drawEstimates, drawLoss, drawQq, drawRankDi
 import { Figure } from "./figure.js";
 import { drawHeatMap, heatMapHeight } from "./heat_map.js";
 import { modelName } from "./labels.js";
-import { count, fixedDecimals, percent, short } from "./numbers.js";
+import { count, fixedDecimals, percent, short, withUncertainty } from "./numbers.js";
 
 export function showEvaluation(root, data) {
   const evaluation = new Evaluation(data), { labels, names, parameters } = evaluation, width = root.clientWidth || 1200;
   data = evaluation.data;
-  const facts = [`${count(evaluation.count)} trajectories`];
+  const facts = [`${count(evaluation.count)} trajectories${Number.isFinite(data.length) ? ` of ${count(data.length)} samples` : ""}`], gap = data.exact?.gap;
+  if (data.data) facts.push(`from ${data.data}`);
+  else if (Number.isFinite(data.seed)) facts.push(`seed ${data.seed}`);
   if (data.nll) facts.push(`NLL ${short(data.nll.mean, 4)} (SD ${short(data.nll.sd, 3)})`);
+  if (Number.isFinite(data.exact?.nll?.mean)) facts.push(`exact posterior ${short(data.exact.nll.mean, 4)}`);
+  if (Number.isFinite(gap?.mean)) facts.push(`${withUncertainty(gap.mean, gap.error)}${gap.error > 0 ? ` ± ${withUncertainty(gap.error, gap.error)}` : ""} nats behind the exact posterior`);
   if (data.version) facts.push(`penn ${data.version}`);
   root.append(element("header", {}, element("h1", {}, data.title ?? `Evaluation: ${modelName(data.model)}`)), element("p", { class: "facts-line" }, facts.join(" · ")));
   const verdict = [data.verdict ?? []].flat();
@@ -38,7 +42,8 @@ export function showEvaluation(root, data) {
   if (evaluation.pit)
     series("Ranks, cumulative", "Share of ranks below minus the share expected. Band: 95 % for the whole curve.", "rank_difference", 190, drawRankDifference);
   const levels = evaluation.levels();
-  if (levels) series("Coverage", "Share of truths inside the central interval of a level. Above the diagonal: too wide; below: too narrow. Band: 99 % at each level.", "coverage", 236, (pen, w, h, e, k) => drawCoverage(pen, w, h, e, k, levels));
+  if (levels) series("Coverage", `Share of truths inside the central interval of a level. Above the diagonal: too wide; below: too narrow. Band: 99 % at each level.${evaluation.pit && evaluation.markedLevels().length ? " Dots: the levels that the verdict is about." : ""}`, "coverage", 236, (pen, w, h, e, k) => drawCoverage(pen, w, h, e, k, levels));
+  if (evaluation.jointCoverage()) root.append(jointTable(evaluation));
   const matrices = [["correlation_mean", "Correlation, mean over trajectories", true], ["correlation_sd", "Correlation, SD over trajectories", false]].filter(([key]) => data[key]);
   if (matrices.length) {
     const w = Math.min(width, Math.max(280, 46 * evaluation.size + 60), 580);
@@ -74,6 +79,17 @@ function accuracyTable(evaluation) {
     element("p", { class: "row" }, element("button", { type: "button", onclick: () => saveText(csv(), "text/csv", "accuracy.csv") }, "Table as CSV"),
       element("button", { type: "button", onclick: () => saveText(numbers(), "text/csv", "trajectories.csv") }, "All trajectories as CSV"),
       element("button", { type: "button", onclick: () => saveText(JSON.stringify(evaluation.data), "application/json", "evaluation.json") }, "Everything as JSON")));
+}
+
+// All parameters at once: how often the truth lies in the region of highest density that holds a share of the posterior.
+function jointTable(evaluation) {
+  const list = evaluation.jointCoverage(), { joint } = evaluation.data, row = (name, cells) => element("tr", {}, element("th", { scope: "row" }, name), cells);
+  return element("section", { "data-section": "joint" }, element("h2", {}, "Joint regions"),
+    element("p", { class: "note" }, "All parameters at once: share of truths inside the region of highest posterior density that holds a given share of the posterior."),
+    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["share of the posterior", ...list.map((c) => percent(c.level))].map((h) => element("th", { scope: "col" }, h)))),
+      element("tbody", {}, row("truths inside", list.map((c) => element("td", { class: c.share < c.band[0] || c.share > c.band[1] ? "failed" : "" }, percent(c.share, 1)))),
+        row("when calibrated (99 %)", list.map((c) => element("td", {}, `${percent(c.band[0], 1)} to ${percent(c.band[1], 1)}`)))))),
+    joint.findings?.length ? element("p", { class: joint.failed ? "failed" : "note" }, joint.findings.join(" ")) : null);
 }
 
 // What to show first: the parameter whose error varies most with a true value, over that value and the next most telling one.

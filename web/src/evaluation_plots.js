@@ -118,7 +118,7 @@ export function drawRankDifference(pen, width, height, evaluation, k) {
   pen.path((c) => line((p) => f.x(p[0]), (p) => f.y(p[1])).context(c)(points), { stroke: "posterior", width: 1.75, round: true });
 }
 
-// Above the diagonal: intervals too wide; below: too narrow.
+// Above the diagonal: intervals too wide; below: too narrow. With the ranks of single trajectories a curve over all levels, else between those given.
 export function drawCoverage(pen, width, height, evaluation, k, levels) {
   const covered = evaluation.coverage(k, levels), n = evaluation.count || 1000, f = frame({ ...square(width, height), left: 44, width: width - 54 }, [0, 1], [0, 1]);
   drawAxes(pen, f, { xLabel: [...evaluation.labels[k], { text: ": level" }], xTicks: 4, yTicks: 4 });
@@ -129,8 +129,9 @@ export function drawCoverage(pen, width, height, evaluation, k, levels) {
     c.closePath();
   }, { fill: "prior", fillOpacity: 0.4 });
   pen.line(f.x(0), f.y(0), f.x(1), f.y(1), { stroke: "prior", dash: [4, 3] });
-  pen.path((c) => line((_, i) => f.x(levels[i]), (v) => f.y(v)).context(c)(covered), { stroke: "posterior", width: 1.75 });
-  covered.forEach((v, i) => pen.circle(f.x(levels[i]), f.y(v), 2.2, { fill: "posterior" }));
+  const curve = evaluation.coverageCurve(k), marked = curve ? evaluation.markedLevels() : levels;
+  pen.path((c) => line((p) => f.x(p[0]), (p) => f.y(p[1])).context(c)(curve ?? levels.map((level, i) => [level, covered[i]])), { stroke: "posterior", width: 1.75, round: true });
+  levels.forEach((level, i) => marked.includes(level) && pen.circle(f.x(level), f.y(covered[i]), curve ? 2.8 : 2.2, { fill: "posterior" }));
 }
 
 // curve [{minutes, train, validation}]

@@ -8,7 +8,7 @@ import { drawLargePair, drawPairKey } from "./pair_plot.js";
 import { View } from "./posterior_view.js";
 import { SvgPen } from "./pen.js";
 
-const COARSE = { corner: 20, large: 64 };  // cells of a grid while a slider moves
+const COARSE = { corner: 18, large: 64 };  // cells of a grid while a slider moves
 const FINE = { corner: 40, large: 128 };  // and at rest
 
 export class Explorer {
@@ -52,7 +52,7 @@ export class Explorer {
     const { posterior } = this, names = posterior.names;
     this.selects = [0, 1].map((which) => select(which ? "vertical" : "horizontal", names, this.pair[which], (k) => this.choose(which ? [this.pair[0], k] : [k, this.pair[1]])));
     this.sliders = posterior.parameters.map((parameter, k) => {
-      const [low, high] = posterior.range(k, false), input = element("input", { type: "range", min: 0, max: 1000, step: 1, "aria-label": `hold ${names[k]} fixed`, "data-parameter": parameter.name });
+      const [low, high] = posterior.slideRange(k), input = element("input", { type: "range", min: 0, max: 1000, step: 1, "aria-label": `hold ${names[k]} fixed`, "data-parameter": parameter.name });
       input.value = Math.round((1000 * (posterior.whole.mean(k) - low)) / (high - low));
       input.addEventListener("input", () => this.hold(k, low + ((high - low) * input.value) / 1000));
       const value = element("output", {}, "free"), free = element("button", { type: "button", class: "free", "aria-label": `free ${names[k]}`, onclick: () => this.free(k) }, "free");
@@ -68,11 +68,13 @@ export class Explorer {
     });
     const box = element("input", { type: "checkbox", onchange: () => ((this.box = box.checked), this.schedule()) });
     this.key = element("div", { class: "key plot" });
+    this.hint = element("p", { class: "note hint", "aria-live": "polite" });
     this.controls = element("div", { class: "controls" },
       element("div", { class: "row" }, this.selects),
       element("fieldset", {}, element("legend", {}, "Hold parameters fixed"),
-        element("p", { class: "note" }, "Every plot then shows the posterior of the others, given these values."),
+        element("p", { class: "note" }, posterior.size > 1 ? "Every plot then shows the posterior of the others, given these values." : "There is only one."),
         this.sliders.map((slider) => slider.row),
+        this.hint,
         element("button", { type: "button", class: "all-free", onclick: () => this.freeAll() }, "Free all")),
       element("div", { class: "row" }, element("label", { class: "select" }, "components above ", threshold, " ", shown), element("label", { class: "select" }, box, " show the whole prior box")),
       this.key);
@@ -102,22 +104,34 @@ export class Explorer {
 
   choose(pair, scroll = false) {
     this.pair = pair;
+    this.left = null;
     for (const k of pair) this.fixed.delete(k);  // what is shown large cannot be held fixed
     this.refresh(false);
     if (scroll && this.large.node.getBoundingClientRect().top < 0) this.large.node.scrollIntoView({ block: "start" });
   }
+  // What is held fixed leaves the large view, which then shows the other parameter alone, until it is free again.
   hold(k, value) {
     this.fixed.set(k, value);
+    if (this.pair.includes(k)) {
+      const next = this.pair.find((other) => other !== k) ?? this.posterior.parameters.findIndex((_, other) => !this.fixed.has(other));
+      this.left ??= this.pair;
+      this.pair = [next, next];
+    }
     this.schedule();
   }
   free(k) {
     this.fixed.delete(k);
+    this.rejoin();
     this.refresh(false);
     this.sliders[k].input.focus();  // the button that had it is hidden now
   }
   freeAll() {
     this.fixed.clear();
+    this.rejoin();
     this.refresh(false);
+  }
+  rejoin() {
+    if (this.left?.every((k) => !this.fixed.has(k))) (this.pair = this.left), (this.left = null);
   }
 
   // While something moves: at most one drawing per frame on coarse grids; fine grids when it rests.
@@ -149,13 +163,16 @@ export class Explorer {
     this.selects.forEach((label, which) => (label.querySelector("select").value = this.pair[which]));
     this.sliders.forEach(({ input, value, free, row }, k) => {
       const held = this.fixed.has(k), shown = this.pair.includes(k), law = posterior.whole.law(k);
-      input.disabled = shown;
+      input.disabled = !held && this.fixed.size === posterior.size - 1;  // the only one left to show
       free.hidden = !held;
       row.classList.toggle("held", held);
       value.textContent = held ? withUncertainty(this.fixed.get(k), law.sd()) : shown ? "shown" : "free";
       input.setAttribute("aria-valuetext", value.textContent);
       value.title = held ? `${percent(law.cdf(this.fixed.get(k)))} of the posterior lies below` : "";
     });
+    const held = this.left?.filter((k) => this.fixed.has(k)).map((k) => posterior.names[k]);
+    this.hint.textContent = held ? `${[...new Set(held)].join(" and ")} held fixed: the large view shows ${posterior.names[this.pair[0]]} alone, until you free ${held.length > 1 ? "them" : "it"}.`
+      : posterior.size > 1 ? "Holding a parameter of the large view leaves the other one there alone." : "";
     const pen = new SvgPen(220, 10, (name) => `var(--${name})`, "key");
     pen.height = drawPairKey(pen, this.view, this.pair) + 8;
     this.key.innerHTML = pen.markup(false);

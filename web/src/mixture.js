@@ -33,12 +33,12 @@ export class Mixture {
     });
   }
 
-  // {weights (N), means (N x M), covariances (N x M x M), optionally factors (N x M x M) and log_weights (N)}
+  // {weights (N), means (N x M), covariances (N x M x M), optionally factors (N x M x M) and log_weights (N), in which null is ln 0}
   static fromJson(json) {
     const m = json.means[0].length;
     const flat = (rows) => Float64Array.from(rows.flat());
     const factors = json.factors ? json.factors.map(flat) : json.covariances.map((s) => factorOfCovariance(flat(s), m));
-    return new Mixture(m, json.log_weights ?? json.weights.map(Math.log), json.means.map((mu) => Float64Array.from(mu)), factors);
+    return new Mixture(m, json.log_weights?.map((w) => w ?? -Infinity) ?? json.weights.map(Math.log), json.means.map((mu) => Float64Array.from(mu)), factors);
   }
 
   logDensity(theta) {

@@ -20,8 +20,8 @@ export function fixedDecimals(x, decimals) {
 // x with the decimals that `sd` supports: two significant digits of the uncertainty.
 export function withUncertainty(x, sd) {
   if (!Number.isFinite(x) || !(sd > 0)) return short(x);
-  const size = Math.max(Math.abs(x), sd);
-  if (size >= 1e5 || size < 1e-3) return short(x, 4);
+  const size = Math.max(Math.abs(x), sd), narrow = sd < 1e-3 * size && size < 1e12;  // narrow: the digits that matter come late
+  if ((size >= 1e5 && !narrow) || size < 1e-3) return short(x, narrow ? Math.min(12, 2 - Math.floor(Math.log10(sd / size))) : 4);
   const decimals = Math.min(8, Math.max(0, 1 - Math.floor(Math.log10(sd))));
   return fixedDecimals(x, decimals);
 }

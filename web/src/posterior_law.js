@@ -5,6 +5,7 @@ import { Mixture, others } from "./mixture.js";
 import { normalCdf, normalDensity, normalQuantile, probitCovariance, roughCdf } from "./normal.js";
 
 const EDGE = 1e-7;  // shares of the width closer to an edge count as this close: the edge itself lies at infinity
+const FAR = -normalQuantile(EDGE);  // its |u|: 5.2
 
 // theta <-> u of one parameter.
 export class LinearAxis {
@@ -14,8 +15,11 @@ export class LinearAxis {
   from = (u) => u;
   roughFrom = (u) => u;
   slope = () => 1;
-  cells(x0, x1, n) {
-    return { u: Float64Array.from({ length: n }, (_, i) => x0 + ((i + 0.5) * (x1 - x0)) / n), rate: new Float64Array(n).fill(1) };
+  rate = () => 1;
+  // n equal cells over the window [x0, x1]: h their width, u their centres. xs: edges and centres in turn (2n + 1).
+  nodes([x0, x1], _, n) {
+    const h = (x1 - x0) / n, xs = Float64Array.from({ length: 2 * n + 1 }, (_, i) => x0 + 0.5 * i * h);
+    return { even: true, n, x0, h, xs, u: xs.filter((_, i) => i % 2), rate: new Float64Array(n).fill(1), widths: new Float64Array(n).fill(h), cellAt: () => h };
   }
 }
 const LINEAR = new LinearAxis();
@@ -40,22 +44,38 @@ export class BoxAxis {
   slope(u) {  // d theta / d u
     return this.width * normalDensity(u);
   }
-  // u and du/dx at the centres of n cells from x0 to x1, kept: a slider asks for the same again and again. Outside the box du/dx is 0.
-  cells(x0, x1, n) {
-    const key = `${x0} ${x1} ${n}`;
-    this.kept ??= new Map();
-    if (!this.kept.has(key)) {
-      if (this.kept.size > 64) this.kept.clear();
-      const u = new Float64Array(n), rate = new Float64Array(n);
-      for (let i = 0; i < n; ++i) {
-        const x = x0 + ((i + 0.5) * (x1 - x0)) / n;
-        u[i] = this.to(x);
-        rate[i] = this.inside(x) ? 1 / this.slope(u[i]) : 0;
-      }
-      this.kept.set(key, { u, rate });
-    }
-    return this.kept.get(key);
+  rate(u) {  // d u / d theta; closer to an edge than EDGE it stops rising
+    return 1 / this.slope(Math.min(FAR, Math.max(-FAR, u)));
   }
+  // n cells over what the window shows of the box and of `law` (of this parameter): two thirds of them shared out evenly in theta, for the eye, one third
+  // evenly in u, because a posterior can pile up at an edge within less than any cell that is even in theta. Nothing lies outside the box.
+  nodes([x0, x1], law, n) {
+    const { weights, means, sds } = law.mixture, clamp = (u) => Math.min(FAR, Math.max(-FAR, u));
+    const edge = (x) => (x <= this.low ? -FAR : x >= this.high ? FAR : normalQuantile((x - this.low) / this.width));
+    let from = Infinity, to = -Infinity;  // 4.3 deviations: 1e-5 of a component lies beyond
+    weights.forEach((w, j) => w > 1e-5 && ((from = Math.min(from, means[j] - 4.3 * sds[j])), (to = Math.max(to, means[j] + 4.3 * sds[j]))));
+    (from = clamp(Math.max(from, edge(x0)))), (to = clamp(Math.min(to, edge(x1))));
+    if (!(to > from)) (from = Math.min(FAR - 0.01, edge(x0))), (to = Math.max(from + 0.01, edge(x1)));  // the law lies elsewhere
+    const u = warped(from, to, 2 * n), xs = u.map((v) => this.from(v)), centres = u.filter((_, i) => i % 2);
+    const cellAt = (v) => {
+      let i = 0;
+      while (i < n - 1 && u[2 * i + 2] < v) ++i;
+      return u[2 * i + 2] - u[2 * i];
+    };
+    return { even: false, n, xs, u: centres, rate: centres.map((v) => this.rate(v)), widths: centres.map((_, i) => u[2 * i + 2] - u[2 * i]), cellAt };
+  }
+}
+
+// from = u_0 < ... < u_steps = to with two thirds of the steps even in Phi(u) and one third even in u; that share is met at a few points only.
+function warped(from, to, steps) {
+  const points = 48, us = Float64Array.from({ length: points + 1 }, (_, i) => from + ((to - from) * i) / points), cdf = us.map(normalCdf);
+  const share = us.map((u, i) => (2 / 3) * ((cdf[i] - cdf[0]) / (cdf[points] - cdf[0] || 1)) + (1 / 3) * (i / points)), last = share[points];
+  let at = 0;
+  return Float64Array.from({ length: steps + 1 }, (_, k) => {
+    const wanted = (last * k) / steps;
+    while (at < points - 1 && share[at + 1] < wanted) ++at;
+    return k === steps ? to : us[at] + ((us[at + 1] - us[at]) * (wanted - share[at])) / (share[at + 1] - share[at]);
+  });
 }
 
 // The law of one parameter in box coordinates; in linear ones a NormalMixture does.

@@ -2,7 +2,7 @@
 import { element, saveText, select } from "./dom.js";
 import { Explorer } from "./explorer.js";
 import { Figure } from "./figure.js";
-import { percent, count, short } from "./numbers.js";
+import { percent, count, short, withUncertainty } from "./numbers.js";
 import { Posterior } from "./posterior_view.js";
 import { drawFan, drawTrajectory, fanHeight, trajectoryHeight } from "./series_plot.js";
 import { SummaryTable, notices, summaryCsv } from "./summary_table.js";
@@ -25,6 +25,7 @@ export function showPosterior(root, data) {
 
 function showResult(body, result, width, name) {  // name: where there are several, so that a print says which it shows
   const posterior = new Posterior(result), facts = name ? [name] : [];
+  if (result.sources?.length) facts.push(`combined from ${[...result.sources.slice(0, MOST_SOURCES), ...(result.sources.length > MOST_SOURCES ? [`${result.sources.length - MOST_SOURCES} more`] : [])].join(", ")}`);
   if (Number.isFinite(result.n)) facts.push(`${count(result.n)} samples`);
   if (Number.isFinite(result.sampling)) facts.push(`every ${short(result.sampling, 4)} time units`);
   if (result.version) facts.push(`penn ${result.version}`);
@@ -34,25 +35,42 @@ function showResult(body, result, width, name) {  // name: where there are sever
   const fileName = (result.name ?? result.model ?? "posterior").replace(/[^\w.-]+/g, "_");
   const explorer = new Explorer(posterior, width, (view) => {
     table.update(view);
-    const held = [...view.fixed].map(([k, v]) => `${posterior.names[k]} = ${short(v, 4)}`);
+    const held = [...view.fixed].map(([k, v]) => `${posterior.names[k]} = ${withUncertainty(v, posterior.laws[k].sd())}`);
     conditions.textContent = held.length ? `Given ${held.join(", ")}.` : "";
   });
   body.append(element("section", {}, element("h2", {}, "Parameters"), conditions, table.node,
     element("p", { class: "row" },
       element("button", { type: "button", onclick: () => saveText(summaryCsv(explorer.view), "text/csv", `${fileName}.csv`) }, "Table as CSV"),
       element("button", { type: "button", onclick: () => saveText(JSON.stringify(result, null, 1), "application/json", `${fileName}.json`) }, "Posterior as JSON"))));
-  if (result.trajectory?.values?.length) {
-    const trajectory = result.trajectory, w = Math.min(width, 1180);
-    body.append(element("section", {}, new Figure({ title: "Observed trajectory", name: "trajectory", width: w, height: trajectoryHeight(trajectory), draw: (pen, pw) => drawTrajectory(pen, pw, trajectory) }).redraw().node));
-  }
+  const observed = observedSection(result, Math.min(width, 1180));
+  if (observed) body.append(observed);
   body.append(element("h2", {}, "Explore"), explorer.node);
   explorer.refresh(false);
   if (result.predictive) body.append(predictiveSection(result, Math.min(width, 1180)));
   return { posterior, explorer, table, result };
 }
 
+// One trajectory; or those a combined result was made from, as a list in either field, in the order of its sources.
+const MOST_SOURCES = 30, MOST_DRAWN = 12;
+function observedSection(result, width) {
+  const list = [result.trajectories ?? result.trajectory ?? []].flat().filter((trajectory) => trajectory?.values?.length), shown = list.slice(0, MOST_DRAWN);
+  if (!shown.length) return null;
+  if (list.length === 1) {
+    const [trajectory] = list;
+    return element("section", {}, new Figure({ title: "Observed trajectory", name: "trajectory", width, height: trajectoryHeight(trajectory), draw: (pen, w) => drawTrajectory(pen, w, trajectory) }).redraw().node);
+  }
+  const w = width > 900 ? Math.floor((width - 16) / 2) : width;
+  return element("section", {}, element("h2", {}, "Observed trajectories"),
+    list.length > shown.length ? element("p", { class: "note" }, `The first ${shown.length} of ${list.length}.`) : null,
+    element("div", { class: "panels" }, shown.map((trajectory, i) => new Figure({ title: result.sources?.[i] ?? `trajectory ${i + 1}`, name: `trajectory_${i + 1}`, width: w, height: trajectoryHeight(trajectory), draw: (pen, pw) => drawTrajectory(pen, pw, trajectory) }).redraw().node)));
+}
+
+// What the library warns of (penn/infer/predictive.cc): beyond 98 % in the middle. Fewer than 50 simulations cannot show it: the outermost
+// percentile of n is 50 / (n + 1).
+const FAR_OUT = 0.01, FEWEST = 50;
+
 function predictiveSection(result, width) {
-  const { predictive, trajectory } = result;
+  const { predictive } = result, trajectory = Array.isArray(result.trajectory) ? undefined : result.trajectory;
   const figure = predictive.t?.length && new Figure({
     title: "Posterior predictive", name: "predictive", width, height: fanHeight(predictive), draw: (pen, w) => drawFan(pen, w, predictive, trajectory),
     note: "Bands: 5 to 95 % and 25 to 75 % of trajectories simulated from the posterior; line: their median; grey: the observation.",
@@ -60,10 +78,11 @@ function predictiveSection(result, width) {
   // The percentile of a check is a share, that of a statistic (penn infer --json) a percentage.
   const list = predictive.checks ?? (predictive.statistics ?? []).map((s) => ({ ...s, percentile: s.percentile / 100 }));
   const spread = list.some((check) => Number.isFinite(check.low) && Number.isFinite(check.high));
+  const few = predictive.simulated < FEWEST;
   const checks = list.map((check) => {
-    const odd = check.percentile < 0.025 || check.percentile > 0.975;
+    const odd = !few && (check.percentile < FAR_OUT || check.percentile > 1 - FAR_OUT);
     return element("tr", { class: odd ? "odd" : "" }, element("th", { scope: "row" }, check.name), element("td", {}, short(check.observed, 4)), spread ? element("td", {}, `${short(check.low)} to ${short(check.high)}`) : null,
-      element("td", {}, percent(check.percentile)), element("td", {}, odd ? "unlike the simulations" : "as simulated"));
+      element("td", {}, percent(check.percentile)), element("td", {}, odd ? "unlike the simulations" : few ? "too few simulations to tell" : "as simulated"));
   });
   return element("section", {}, element("h2", {}, "Does the posterior explain the observation?"), figure ? figure.node : null,
     checks.length ? element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["statistic", "observed", ...(spread ? ["90 % of simulations"] : []), "simulations below", ""].map((h) => element("th", { scope: "col" }, h)))), element("tbody", {}, checks))) : null);

@@ -1,6 +1,6 @@
 // What the plots of one trajectory look at: the posterior, given the parameters that are held fixed. Panels are computed when they are
 // first drawn and kept, so that choosing another pair costs nothing and a slider only what is visible.
-import { densityGrid, highestDensityLevels, massOf, regionShapes } from "./density_grid.js";
+import { gridOf, levelsByDraws, pairParts, regionShapes } from "./density_grid.js";
 import { parameterParts, plainLabel } from "./labels.js";
 import { others } from "./mixture.js";
 import { PosteriorLaw } from "./posterior_law.js";
@@ -35,6 +35,13 @@ export class Posterior {
     }
     return this.ranges[k];
   }
+  // Values a slider may hold fixed: where the posterior lies, and never outside the box.
+  slideRange(k) {
+    const axis = this.law.axes[k], { low, high } = this.parameters[k], [from, to] = this.range(k, false);
+    if (axis.isBox) return [this.laws[k].quantile(0.001), this.laws[k].quantile(0.999)];
+    const inside = [Math.max(from, low ?? from), Math.min(to, high ?? to)];
+    return inside[1] > inside[0] ? inside : [from, to];
+  }
 }
 
 // fixed: Map from parameter to value.
@@ -64,23 +71,30 @@ export class View {
     this.means ??= this.joint.mean();
     return this.position[k] < 0 ? this.fixed.get(k) : this.means[this.position[k]];
   }
-  // {values, levels, shapes (one multi-polygon per probability, in cells), xRange, yRange, cells}
+  // {values, levels, shapes (one multi-polygon per probability, in cells of the window), x, y (nodes of the values), cells}
   panel(a, b, box, cells) {
     const xRange = this.posterior.range(a, box), yRange = this.posterior.range(b, box), key = [a, b, cells, ...xRange, ...yRange].join();
     if (!this.panels.has(key)) this.panels.set(key, this.computePanel(a, b, xRange, yRange, cells));
     return this.panels.get(key);
   }
-  computePanel(a, b, xRange, yRange, cells, probabilities = PROBABILITIES) {
-    const values = densityGrid(this.joint, this.position[a], this.position[b], xRange, yRange, cells, cells);
-    const levels = this.levels(a, b, xRange, yRange, cells, values, probabilities);
-    return { values, levels, shapes: regionShapes(values, levels, cells), xRange, yRange, cells };
+  computePanel(a, b, xRange, yRange, cells) {
+    const i = this.position[a], j = this.position[b], x = this.nodes(a, xRange, cells), y = this.nodes(b, yRange, cells), parts = pairParts(this.joint, i, j, x, y);
+    const values = gridOf(parts, x, y), levels = levelsByDraws(parts, this.joint.axes[i], this.joint.axes[j], PROBABILITIES, cells < 40 ? 96 : 1024);
+    let shapes = regionShapes(values, levels, cells, cells);
+    if (!x.even || !y.even) {
+      shapes = withoutSlivers(shapes, values, x, y);
+      placeInWindow(shapes, x, y, xRange, yRange, cells);
+    }
+    return { values, levels, shapes, x, y, cells };
   }
-  // From the grid that is drawn where it holds the mass, else from one that does: a window cuts a region, it does not change what 95 % is.
-  levels(a, b, xRange, yRange, cells, values, probabilities) {
-    const area = (x, y) => ((x[1] - x[0]) * (y[1] - y[0])) / cells ** 2;
-    if (massOf(values, area(xRange, yRange)) > 0.995) return highestDensityLevels(values, area(xRange, yRange), probabilities);
-    const wide = (k) => [this.law(k).quantile(0.0005), this.law(k).quantile(0.9995)], x = wide(a), y = wide(b);
-    return highestDensityLevels(densityGrid(this.joint, this.position[a], this.position[b], x, y, cells, cells), area(x, y), probabilities);
+  // Where the density of parameter k is computed, kept for the window asked for last.
+  nodes(k, range, cells) {
+    this.kept ??= [];
+    const kept = this.kept[k];
+    if (kept && kept.cells === cells && kept.range[0] === range[0] && kept.range[1] === range[1]) return kept.nodes;
+    const nodes = this.joint.axes[this.position[k]].nodes(range, this.law(k), cells);
+    this.kept[k] = { cells, range, nodes };
+    return nodes;
   }
   // Components above a weight, with the outline of their 1-sigma ellipse in two parameters: POINTS times x, y. In box coordinates it is the image of an ellipse.
   ellipses(a, b, threshold) {
@@ -98,4 +112,29 @@ export class View {
     }
     return result;
   }
+}
+
+// Outlines in cells of uneven nodes, moved to where these lie in a window of even cells.
+function placeInWindow(shapes, x, y, xRange, yRange, cells) {
+  const place = ({ xs, n }, [low, high]) => (at) => {
+    const i = Math.min(2 * n - 1, Math.floor(2 * at)), theta = xs[i] + (xs[i + 1] - xs[i]) * (2 * at - i);
+    return (cells * (theta - low)) / (high - low);
+  };
+  const placeX = place(x, xRange), placeY = place(y, yRange);
+  for (const shape of shapes) for (const polygon of shape) for (const ring of polygon) for (const point of ring) (point[0] = placeX(point[0])), (point[1] = placeY(point[1]));
+}
+
+// Where a wide component meets an edge of the box its density rises without limit within less than a pixel: outlines of such places, which hold next to
+// nothing, would be lines along the edge. A polygon is left out when even the rectangle around it holds less than SLIVER of the posterior.
+const SLIVER = 0.002;
+function withoutSlivers(shapes, values, x, y) {
+  const mass = (polygon) => {
+    let x0 = Infinity, x1 = 0, y0 = Infinity, y1 = 0, sum = 0;
+    for (const [px, py] of polygon[0]) (x0 = Math.min(x0, px)), (x1 = Math.max(x1, px)), (y0 = Math.min(y0, py)), (y1 = Math.max(y1, py));
+    const last = (n, at) => Math.min(n - 1, Math.ceil(at) - 1);
+    for (let r = Math.floor(y0); r <= last(y.n, y1); ++r)
+      for (let c = Math.floor(x0); c <= last(x.n, x1) && sum < SLIVER; ++c) sum += (values[r * x.n + c] / (x.rate[c] * y.rate[r])) * x.widths[c] * y.widths[r];
+    return sum;
+  };
+  return shapes.map((shape) => (shape.length > 1 ? shape.filter((polygon) => mass(polygon) >= SLIVER) : shape));
 }

@@ -1,5 +1,6 @@
 // A figure or table of the paper, redrawn: {kind: "reproduction", number, title, caption, sections: [{heading, note, panels}], ...} (web/README.md).
 // The plots are those of the two reports; this page only arranges them.
+import { drawKey } from "./density_marks.js";
 import { element } from "./dom.js";
 import { Evaluation } from "./evaluation_data.js";
 import { drawErrorMap, drawEstimates, drawLoss, drawPooledZ, drawQq } from "./evaluation_plots.js";
@@ -7,6 +8,7 @@ import { Figure } from "./figure.js";
 import { drawHeatMap, heatMapHeight } from "./heat_map.js";
 import { parameterParts } from "./labels.js";
 import { count, short } from "./numbers.js";
+import { SvgPen } from "./pen.js";
 import { Posterior } from "./posterior_view.js";
 import { blocksHeight, drawBlocks, drawCurves, drawDensity, drawSmallPair } from "./reproduction_plots.js";
 import { drawOverlay, drawTrajectory, trajectoryHeight } from "./series_plot.js";
@@ -21,7 +23,7 @@ export function showReproduction(root, data) {
     const isPairs = section.panels.length === 2 && section.panels.every((panel) => panel.type === "pair");
     if (isPairs && !pairs) root.append((pairs = element("div", { class: "side-by-side" })));
     if (!isPairs) pairs = null;
-    (pairs ?? root).append(element("section", {}, section.heading ? element("h2", {}, section.heading) : null, section.note ? element("p", { class: "note" }, prose(section.note)) : null, element("div", { class: "panels" }, body)));
+    (pairs ?? root).append(element("section", {}, section.heading ? element("h2", {}, section.heading) : null, section.note ? element("p", { class: "note" }, prose(section.note)) : null, pairKey(section, page, pairs ? (width - 16) / 2 : width), element("div", { class: "panels" }, body)));
   }
   if (data.notes?.length) root.append(element("section", { class: "notices notes" }, element("div", { class: "verdict" }, element("h2", {}, "Notes"), element("ul", {}, data.notes.map((text) => element("li", {}, prose(text)))))));
   if (data.models?.length) root.append(modelTable(data.models));
@@ -29,6 +31,19 @@ export function showReproduction(root, data) {
   root.append(element("p", { class: "facts-line" }, made.flat().filter(Boolean), data.item !== "index" && data.item ? [" · ", element("a", { href: "index.html" }, "all pages")] : null));
   globalThis.pennPage = page;
   return page;
+}
+
+// What the marks of a section's plots of pairs mean, once for the section.
+function pairKey({ panels }, page, width) {
+  const pairs = panels.filter((panel) => panel.type === "pair"), drawn = [...pairs, ...panels.filter((panel) => panel.type === "density")];
+  if (!drawn.length) return null;
+  const posteriors = pairs.map((panel) => posteriorOf(page, panel.posterior)), w = Math.min(width, 940), pen = new SvgPen(w, 10, (name) => `var(--${name})`, "key");
+  const truth = drawn.length > pairs.length || posteriors.some((posterior) => posterior.result.truth);
+  pen.height = drawKey(pen, 2, 14, { truth, components: pairs.length > 0, prior: posteriors.some((posterior) => posterior.parameters[0].high > posterior.parameters[0].low), across: w - 4 }) + 6;
+  const node = element("div", { class: "plot pair-key" });
+  node.style.width = `${w}px`;
+  node.innerHTML = pen.markup(false);
+  return node;
 }
 
 const unknown = (panel) => element("p", { class: "error", role: "alert" }, `unknown kind of panel "${panel.type}"`);

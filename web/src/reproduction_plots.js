@@ -27,7 +27,7 @@ export function drawDensity(pen, width, height, panel) {
   const cells = panel.values.shape[0], columns = columnsOf(panel.values, cells), values = new Float64Array(cells * cells);
   columns.forEach((column, c) => column.forEach((v, r) => (values[r * cells + c] = v)));
   const [x0, x1, y0, y1] = panel.range, labels = panel.parameters.map(parameterParts), f = frame(place(width, height), [x0, x1], [y0, y1]);
-  const levels = highestDensityLevels(values, ((x1 - x0) * (y1 - y0)) / cells ** 2, PROBABILITIES), shapes = regionShapes(values, levels, cells);
+  const levels = highestDensityLevels(values, ((x1 - x0) * (y1 - y0)) / cells ** 2, PROBABILITIES), shapes = regionShapes(values, levels, cells, cells);
   drawAxes(pen, f, { xLabel: labels[0], yLabel: labels[1], xTicks: 4, yTicks: 4 });
   pen.clip(f.left, f.top, f.width, f.height, () => {
     drawRegions(pen, { shapes, cells }, f);

@@ -1,5 +1,5 @@
 // A real browser for the tests: pages from disk, with everything they say and ask for on record.
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -7,6 +7,7 @@ import { chromium } from "playwright-core";
 import { pageText } from "./page.mjs";
 
 export const folder = mkdtempSync(join(tmpdir(), "penn_web_"));
+process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
 export const launch = () => chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 
 // Opens `data` as a page; page.problems collects errors, page.requests every address asked for besides the page itself.

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
-import { binomialBand, columnsOf, histogram2d, normalQq, quantile, quantileLines } from "../src/evaluation_data.js";
+import { Evaluation, binomialBand, columnsOf, histogram2d, normalQq, quantile, quantileLines } from "../src/evaluation_data.js";
+import { normalCdf, normalQuantile } from "../src/normal.js";
 import { download, launch, open, plots } from "./browser.mjs";
 import { evaluation, generator } from "./fixtures.mjs";
 
@@ -57,6 +58,36 @@ test("the_object_of_penn_evaluate_is_drawn_as_well", async () => {
   assert.match(await page.textContent(".facts-line"), /^400 trajectories · NLL −6\.4 \(SD 2\) · penn 0\.1\.0$/);
   assert.deepEqual(page.problems, []);
   await page.close();
+});
+
+test("length_seed_joint_coverage_and_the_gap_to_the_exact_posterior_are_told", async () => {
+  const object = { ...evaluation(400), length: 1000, seed: 7, data: "", exact: { nll: { mean: -3.7592, sd: 1.28 }, gap: { mean: 0.0223, sd: 0.21, error: 0.0047 } },
+    joint: { coverage: [[0.5, 0.497], [0.8, 0.801], [0.9, 0.85], [0.95, 0.952]].map(([level, share]) => ({ level, share })), ranks: [], failed: true, findings: ["90 % regions hold 85 %."] } };
+  const page = await open(browser, "told", object);
+  assert.match(await page.textContent(".facts-line"), /^400 trajectories of 1,000 samples · seed 7 · NLL −6\.48 \(SD 1\.97\) · exact posterior −3\.759 · 0\.0223 ± 0\.0047 nats behind the exact posterior · penn/);
+  const joint = page.locator('[data-section="joint"]');
+  assert.deepEqual(await joint.locator("tbody tr:first-child td").allTextContents(), ["49.7 %", "80.1 %", "85 %", "95.2 %"]);
+  assert.deepEqual(await joint.locator("td.failed").allTextContents(), ["85 %"]);  // 400 trajectories: 90 % +- 3.9 %
+  assert.match(await joint.textContent(), /90 % regions hold 85 %\./);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+  const file = await open(browser, "told_file", { ...object, data: "set/" });
+  assert.match(await file.textContent(".facts-line"), /samples · from set\/ · NLL/);  // a seed says nothing about data that were given
+  await file.close();
+});
+
+// Ranks u of a posterior that is too narrow by 1.4: P(|2u - 1| <= p) = 2 Phi(Phi^-1((1 + p) / 2) / 1.4) - 1. 20,000 draws: 0.0035.
+test("the_coverage_curve_is_the_share_within_central_intervals_at_every_level", async () => {
+  const whole = new Evaluation(evaluation(20000)), curve = whole.coverageCurve(4);
+  assert.deepEqual([curve[0][0], curve.at(-1)], [0, [1, 1]]);
+  for (const [p, share] of curve.slice(1, -1)) assert.ok(Math.abs(share - (2 * normalCdf(normalQuantile((1 + p) / 2) / 1.4) - 1)) < 0.013, `${p} ${share}`);
+  const given = [0.5, 0.8, 0.9, 0.95], own = (data) => ({ ...data, parameters: data.parameters.map((p) => ({ ...p, coverage: given.map((level) => ({ level, share: level })) })) });
+  const circles = (page) => page.locator('figure[data-plot="coverage_alpha"] circle').count(), path = (page) => page.locator('figure[data-plot="coverage_alpha"] path[stroke="var(--posterior)"]').getAttribute("d");
+  const page = await open(browser, "coverage", own(evaluation(2000))), without = await open(browser, "coverage_points", own({ ...evaluation(2000), pit: undefined }));
+  for (const each of [page, without]) assert.equal(await circles(each), 4);
+  assert.equal((await path(page)).split("L").length, 201);
+  assert.equal((await path(without)).split("L").length, 4);
+  for (const each of [page, without]) await each.close();
 });
 
 test("plain_lists_and_base64_are_the_same_numbers", () => {

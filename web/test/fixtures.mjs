@@ -1,6 +1,4 @@
-// Examples of what the program hands to the pages, made from formulas with fixed seeds. `node fixtures.mjs DIR` writes them as JSON files.
-import { writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+// Examples of what the program hands to the pages, made from formulas with fixed seeds.
 import { inverseUpper, qrUpper } from "../src/linear.js";
 import { BoxAxis } from "../src/posterior_law.js";
 
@@ -90,7 +88,6 @@ export function cfhnPosterior(n = 1500) {
     verdict: ["Two explanations fit equally well: the two neurons are exchangeable.", "c1 and D1 are coupled (correlation −0.6)."], warnings: [] })] };
 }
 
-// Calibrated for all parameters but the last, which is too narrow by a factor 1.4. `packed`: base64 of float32.
 // The same page with its mixtures told in box coordinates, each component with the same centre and, where it is narrow, the same widths.
 export function inBoxCoordinates(page) {
   const results = page.results.map((r) => {
@@ -101,6 +98,7 @@ export function inBoxCoordinates(page) {
   return { ...page, results };
 }
 
+// Calibrated for all parameters but the last, which is too narrow by a factor 1.4. `packed`: base64 of float32.
 export function evaluation(n = 2000, packed = true) {
   const random = generator(23), m = OUP.length, tables = { truth: [], estimate: [], sd: [], pit: [] };
   const cdf = (z) => 1 / (1 + Math.exp(-1.5976 * z - 0.07056 * z ** 3));  // normal cdf to 2e-4, enough for a picture
@@ -118,12 +116,4 @@ export function evaluation(n = 2000, packed = true) {
     curve: Array.from({ length: 80 }, (_, i) => ({ minutes: rounded(0.2 * (i + 1), 4), train: rounded(-6.5 + 5 / (1 + 0.35 * i) + 0.08 * random.normal(), 4), validation: i % 4 === 3 ? rounded(-6.45 + 5 / (1 + 0.35 * i), 4) : null })),
     failed: true, verdict: ["alpha: too narrow (SD of z 1.40; 90 % intervals hold the truth in 76 % of trajectories).", "All other parameters are calibrated."],
   };
-}
-
-if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const folder = process.argv[2] ?? fileURLToPath(new URL("fixtures", import.meta.url));
-  const write = (name, value) => writeFileSync(`${folder}/${name}.json`, JSON.stringify(value) + "\n");
-  write("posterior", oupPosterior());
-  write("posterior_12", cfhnPosterior(300));
-  write("evaluation", evaluation(300));
 }

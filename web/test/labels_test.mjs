@@ -30,3 +30,10 @@ test("svg_text_is_escaped", () => {
   assert.doesNotMatch(pen.markup(true), /<script|\u0001|a<b/);
   assert.equal(escapeText("a&b"), "a&#38;b");
 });
+
+test("a_small_uncertainty_of_a_large_or_tiny_number_shows", () => {
+  assert.equal(withUncertainty(101325.1234, 0.1), "101325.12");
+  assert.equal(withUncertainty(101325.1234, 5000), "1.013e5");
+  assert.equal(withUncertainty(5.4321e-4, 1e-8), "5.4321e−4");
+  assert.equal(withUncertainty(1.2345, 0.02), "1.234");
+});

@@ -88,9 +88,9 @@ test("a_click_and_a_slider_give_the_conditional_of_the_library", async () => {
     await page.waitForTimeout(400);  // until it rests
     const seen = await page.evaluate(() => {
       const { view } = pennPage.explorer, panel = view.panel(2, 7, false, 128), pair = view.joint.marginal([view.position[2], view.position[7]]);
-      const at = (range, i) => range[0] + ((range[1] - range[0]) * (i + 0.5)) / 128, peak = Math.max(...panel.values), points = [], drawn = [], exact = [];
+      const peak = Math.max(...panel.values), points = [], drawn = [], exact = [];
       for (let r = 4; r < 128; r += 8) for (let c = 4; c < 128; c += 8) {
-        points.push([at(panel.xRange, c), at(panel.yRange, r)]);
+        points.push([panel.x.xs[2 * c + 1], panel.y.xs[2 * r + 1]]);
         drawn.push(panel.values[r * 128 + c]);
         exact.push(pair.logDensity(points.at(-1)));
       }
@@ -127,6 +127,53 @@ test("keys_choose_pairs_and_free_gives_the_whole_posterior_back", async () => {
   await page.close();
 });
 
+// Two parameters, as of a model with tau and D: both are shown, and either slider can be moved all the same.
+test("with_two_parameters_a_slider_leaves_the_other_alone_and_says_so", async () => {
+  const r = 0.8 * 0.1 * 0.1, two = { parameters: [{ name: "tau", low: 0, high: 1 }, { name: "D", low: 0, high: 2 }], weights: [1], means: [[0.5, 1]], covariances: [[[0.01, r], [r, 0.01]]], truth: [0.5, 1.9] };
+  const page = await open(browser, "two_parameters", { kind: "posterior", results: [two] });
+  assert.deepEqual(await page.locator(".slider input").evaluateAll((inputs) => inputs.map((input) => input.disabled)), [false, false]);
+  assert.match(await page.textContent(".hint"), /leaves the other one there alone/);
+  await page.focus('input[data-parameter="tau"]');
+  for (let i = 0; i < 20; ++i) await page.keyboard.press("ArrowRight");
+  await page.waitForTimeout(400);
+  const { pair, value, mean, sd } = await page.evaluate(() => ({ pair: pennPage.explorer.pair, value: pennPage.explorer.fixed.get(0), mean: pennPage.explorer.view.mean(1), sd: pennPage.explorer.view.law(1).sd() }));
+  assert.deepEqual(pair, [1, 1]);
+  assert.ok(value > 0.505 && Math.abs(mean - (1 + 0.8 * (value - 0.5))) < 1e-12 && Math.abs(sd - 0.06) < 1e-12, `${value} ${mean} ${sd}`);  // regression; sd 0.1 sqrt(1 - 0.8^2)
+  const quantiles = await page.evaluate(() => {  // labels of a narrow density stay apart
+    const svg = new DOMParser().parseFromString(pennPage.explorer.large.svgText(), "image/svg+xml"), host = document.body.appendChild(document.importNode(svg.documentElement, true));
+    const boxes = Array.from(host.querySelectorAll("text")).filter((t) => t.textContent.endsWith(" %")).map((t) => t.getBoundingClientRect()).map(({ left, right }) => [left, right]).sort((a, b) => a[0] - b[0]);
+    host.remove();
+    return boxes;
+  });
+  assert.ok(quantiles.length >= 2 && quantiles.every(([left], i) => i === 0 || left > quantiles[i - 1][1]), JSON.stringify(quantiles));
+  assert.match(await page.textContent(".hint"), /^τ held fixed: the large view shows D alone, until you free it\.$/);
+  assert.deepEqual(await page.locator(".slider input").evaluateAll((inputs) => inputs.map((input) => input.disabled)), [false, true]);  // the last free one is what is shown
+  await page.click('button[aria-label="free τ"]');
+  assert.deepEqual(await page.evaluate(() => [pennPage.explorer.pair, pennPage.explorer.fixed.size]), [[0, 1], 0]);
+  quiet(page);
+  await page.close();
+});
+
+// A value outside the box has no posterior: in box coordinates the slider ends at the quantiles 0.001 and 0.999, in linear ones at the box.
+test("sliders_end_inside_the_box", async () => {
+  const parameters = [{ name: "a", low: 0, high: 1 }, { name: "b", low: 0, high: 1 }, { name: "c", low: 0, high: 1 }];
+  const result = { parameters, coordinates: ["box", "linear", "linear"], weights: [1], means: [[2.5, 0.95, 0.3]], covariances: [[[1, 0, 0], [0, 0.01, 0], [0, 0, 0.0001]]], truth: [0.01, 0.9, 0.3] };
+  const page = await open(browser, "ends", { kind: "posterior", results: [result] });
+  const ends = await page.evaluate(() => [0, 1, 2].map((k) => [0, 1000].map((at) => {
+    const input = document.querySelectorAll(".slider input")[k];
+    input.value = at;
+    input.dispatchEvent(new Event("input"));
+    const value = pennPage.explorer.fixed.get(k);
+    pennPage.explorer.freeAll();
+    return value;
+  })));
+  const phi = [0.27752, 0.99999999];  // Phi(2.5 - 3.0902), and of the sum
+  ends[0].forEach((x, i) => assert.ok(Math.abs(x - phi[i]) < 2e-5 && x < 1, `a ${x}`));
+  assert.ok(ends[1][0] > 0.5 && ends[1][1] === 1, `b ${ends[1]}`);
+  assert.ok(ends[2][0] > 0.26 && ends[2][0] < 0.27 && ends[2][1] > 0.33 && ends[2][1] < 0.34, `c ${ends[2]}`);
+  await page.close();
+});
+
 // penn infer --json gives names without boxes, and statistics instead of a fan.
 test("a_posterior_without_boxes_trajectory_or_fan_is_still_a_page", async () => {
   const data = oupPosterior(), result = data.results[0];
@@ -134,6 +181,13 @@ test("a_posterior_without_boxes_trajectory_or_fan_is_still_a_page", async () => 
   const page = await open(browser, "spare", data);
   assert.deepEqual((await plots(page)).map((plot) => plot.name), ["pair", "corner", "correlation"]);
   assert.deepEqual(await page.locator("tr.odd th").allTextContents(), ["spread", "level"]);  // a percentile of 0.5 is half a percent
+  // The library's limits: beyond 1 and 99 %, where there are 50 simulations or more.
+  for (const [simulated, odd] of [[200, ["low", "high"]], [49, []]]) {
+    data.results[0].predictive = { simulated, statistics: [["low", 0.99], ["inside", 1.01], ["usual", 2.4], ["inside too", 98.9], ["high", 99.1]].map(([name, percentile]) => ({ name, observed: 1, percentile })) };
+    const other = await open(browser, `checks_${simulated}`, data);
+    assert.deepEqual(await other.locator("tr.odd th").allTextContents(), odd);
+    await other.close();
+  }
   assert.doesNotMatch(await page.textContent("#penn"), /NaN|undefined|∞/);
   quiet(page);
   await page.close();
@@ -157,6 +211,20 @@ test("unusual_sizes_and_units_are_drawn", async () => {
   }
 });
 
+test("a_combined_result_names_its_sources_and_draws_each_trajectory", async () => {
+  const { trajectory, name, ...rest } = oupPosterior().results[0], other = oupPosterior().results[1].trajectory, sources = ["beads/one.csv", "beads/two.csv"];
+  const combined = { ...rest, name: "2 trajectories", source: "2 trajectories", sources, combined: 2, n: 800 };
+  for (const [field, drawn] of [[{}, 0], [{ trajectory: [trajectory, other] }, 2], [{ trajectories: [trajectory, other] }, 2]]) {
+    const page = await open(browser, `combined_${drawn}`, { kind: "posterior", results: [{ ...combined, ...field, predictive: undefined }] });
+    assert.match(await page.textContent(".facts-line"), /^combined from beads\/one\.csv, beads\/two\.csv · 800 samples/);
+    const names = await page.locator('figure[data-plot^="trajectory"] .name').allTextContents(), all = (await plots(page)).filter((plot) => plot.name.startsWith("trajectory"));
+    assert.deepEqual(names, sources.slice(0, drawn));
+    for (const plot of all) assert.ok(plot.drawn && plot.visible && !plot.broken && plot.ink > 450, JSON.stringify(plot));
+    assert.deepEqual(page.problems, []);
+    await page.close();
+  }
+});
+
 test("the_selector_shows_the_other_trajectory_with_its_warning", async () => {
   const page = await open(browser, "selector", oupPosterior());
   assert.equal(await page.locator(".warnings").count(), 0);
@@ -164,6 +232,19 @@ test("the_selector_shows_the_other_trajectory_with_its_warning", async () => {
   assert.match(await page.textContent(".warnings"), /200 samples/);
   assert.match(await page.textContent(".facts-line"), /^bead_2\.csv · 200 samples · every 0\.1/);
   quiet(page);
+  await page.close();
+});
+
+test("no_warning_and_no_sentence_of_the_verdict_is_folded_on_screen_or_paper", async () => {
+  const data = oupPosterior(), list = (what) => Array.from({ length: 14 }, (_, i) => `${what} ${i + 1} of fourteen.`);
+  data.results = [{ ...data.results[0], warnings: list("Warning"), verdict: list("Sentence") }];
+  const page = await open(browser, "lists", data);
+  for (const media of ["screen", "print"]) {
+    await page.emulateMedia({ media });
+    const seen = await page.locator(".notices li").evaluateAll((items) => items.filter((li) => li.checkVisibility() && li.getBoundingClientRect().height > 0).map((li) => li.textContent));
+    assert.deepEqual(seen, [...list("Warning"), ...list("Sentence")]);
+  }
+  assert.equal(await page.locator("details").count(), 0);
   await page.close();
 });
 

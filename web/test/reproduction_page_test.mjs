@@ -52,6 +52,19 @@ test("every_page_of_the_program_is_drawn_without_errors_or_requests", { timeout:
   await page.close();
 });
 
+test("every_section_with_plots_of_pairs_has_one_key_of_their_marks", async () => {
+  const data = reproduction(300), two = data.sections.find((section) => section.heading === "pair").panels.slice(0, 2);
+  data.sections.push({ heading: "two", note: "", panels: two }, { heading: "two more", note: "", panels: two });  // these stand side by side
+  const page = await open(browser, "keys_of_pairs", data);
+  const keys = await page.evaluate(() => Array.from(document.querySelectorAll("section"), (section) => [section.querySelector("h2")?.textContent, Array.from(section.querySelectorAll(".pair-key"), (key) => Array.from(key.querySelectorAll("text"), (t) => t.textContent))]).filter(([, list]) => list.length));
+  const marks = ["50 % of the posterior", "68 %", "95 %", "estimate (mean)", "truth"], all = [...marks, "component, 1 sigma", "prior (uniform in its box)"];
+  assert.deepEqual(keys, [["pair", [all]], ["density", [marks]], ["two", [all]], ["two more", [all]]]);
+  const cut = await page.evaluate(() => Array.from(document.querySelectorAll(".pair-key svg")).filter((svg) => Array.from(svg.querySelectorAll("text")).some((t) => t.getBoundingClientRect().right > svg.getBoundingClientRect().right + 1 || t.getBoundingClientRect().bottom > svg.getBoundingClientRect().bottom + 1)).length);
+  assert.equal(cut, 0);
+  assert.deepEqual(page.problems, []);
+  await page.close();
+});
+
 test("nothing_is_wider_than_a_narrow_screen", async () => {
   const page = await open(browser, "narrow", reproduction(500), { viewport: { width: 420, height: 800 } });
   assert.ok((await page.evaluate(() => document.documentElement.scrollWidth)) <= 420);

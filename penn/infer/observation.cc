@@ -183,10 +183,12 @@ Layout find_layout(const Rows& rows, const ObservationFormat& format, bool colum
 
 ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& format, const ObservationOptions& options,
                                  bool columns_were_chosen) {
-  if (static_cast<int64_t>(rows.count) < format.fewest_samples)
-    throw DataError(fmt::format("{}: {} sample{}; a trajectory needs at least {}", rows.in_file, rows.count, rows.count == 1 ? "" : "s",
-                                format.fewest_samples),
-                    "one row is one point in time");
+  const auto require_samples = [&](int64_t fewest) {
+    if (static_cast<int64_t>(rows.count) < fewest)
+      throw DataError(fmt::format("{}: {} sample{}; a trajectory needs at least {}", rows.in_file, rows.count, rows.count == 1 ? "" : "s", format.fewest_samples),
+                      "one row is one point in time");
+  };
+  require_samples(2);
   const Layout layout = find_layout(rows, format, columns_were_chosen);
   ObservedTrajectory trajectory;
   trajectory.source = rows.in_file;
@@ -219,6 +221,7 @@ ObservedTrajectory to_trajectory(const Rows& rows, const ObservationFormat& form
                         "a trajectory must be complete: cut it before this point, or fill the gap");
       trajectory.z.push_back(value);
     }
+  require_samples(format.fewest_samples);  // last: what else is wrong with a short file says more
   return trajectory;
 }
 

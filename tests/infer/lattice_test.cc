@@ -86,7 +86,7 @@ TEST(lattice_test, the_same_signs_are_flagged_where_the_training_data_were_on_no
     moving += o.z != std::vector<float>(kLength, o.z[0]);
   }
   EXPECT_GT(moving, 15u);
-  EXPECT_EQ(changed, moving);
+  EXPECT_EQ(changed, 0u);  // two values only: noise of ours would be all there is
   EXPECT_NE(warnings_of(infer(estimator, "side", data.observed)).find("s is rounded to steps of 2"), std::string::npos);
 }
 

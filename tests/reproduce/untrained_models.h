@@ -25,6 +25,7 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
   net.inputs = static_cast<int>(d);
   net.mixture = {static_cast<int>(M), components, full};
   net.encoder_settings["lstm"] = {{"hidden", H}, {"layers", 1}, {"kernel", "auto"}};
+  net.link = fast_network(1, 1).link;
   net.decoder_blocks = 1;
   net.decoder_width = static_cast<int>(W);
   info.lengths = choice.system.simulation.length;

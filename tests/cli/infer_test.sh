@@ -90,7 +90,7 @@ expect "other units look unfamiliar" 0 "does not look like the training data" "$
 awk -F, '/^t,/ { print; next } /^[0-9]/ { print 3 * $1 "," $2 }' $one >slow.csv
 expect "another sampling interval" 0 "warning: sampled every 0.3; the model was trained for 0.1" "$penn" infer "$model" slow.csv
 head -n 5 values.txt >short.csv
-expect "five samples" 1 "5 samples is too short" "$penn" infer "$model" short.csv
+expect "five samples" 1 "5 samples; a trajectory needs at least 8" "$penn" infer "$model" short.csv
 head -n 20 values.txt >shortish.csv
 expect "twenty samples" 0 "warning: 20 samples; the model was trained on" "$penn" infer "$model" shortish.csv
 "$penn" simulate oup -n 1 --seed 4 --set alpha=1.4 --set D_levy=1 --set D_fgn=0.5 --set lg_tau=-0.5 --set H=0.05 --csv -o other >/dev/null

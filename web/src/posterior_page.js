@@ -53,7 +53,7 @@ function showResult(body, result, width, name) {  // name: where there are sever
 // One trajectory; or those a combined result was made from, as a list in either field, in the order of its sources.
 const MOST_SOURCES = 30, MOST_DRAWN = 12;
 function observedSection(result, width) {
-  const list = [result.trajectories ?? result.trajectory ?? []].flat().filter((trajectory) => trajectory?.values?.length), shown = list.slice(0, MOST_DRAWN);
+  const list = [result.trajectories ?? result.trajectory ?? []].flat().filter((trajectory) => trajectory?.values?.length), shown = list.slice(0, MOST_DRAWN), all = Math.max(list.length, result.sources?.length ?? 0);  // the program may send fewer than there were
   if (!shown.length) return null;
   if (list.length === 1) {
     const [trajectory] = list;
@@ -61,7 +61,7 @@ function observedSection(result, width) {
   }
   const w = width > 900 ? Math.floor((width - 16) / 2) : width;
   return element("section", {}, element("h2", {}, "Observed trajectories"),
-    list.length > shown.length ? element("p", { class: "note" }, `The first ${shown.length} of ${list.length}.`) : null,
+    all > shown.length ? element("p", { class: "note" }, `The first ${shown.length} of ${all}.`) : null,
     element("div", { class: "panels" }, shown.map((trajectory, i) => new Figure({ title: result.sources?.[i] ?? `trajectory ${i + 1}`, name: `trajectory_${i + 1}`, width: w, height: trajectoryHeight(trajectory), draw: (pen, pw) => drawTrajectory(pen, pw, trajectory) }).redraw().node)));
 }
 

@@ -23,6 +23,7 @@ struct Options {
   std::string optimiser = "soap", system, model, preset = "fast", covariance = "full", coordinates, dataset, length, device = "cpu";
   double minutes = 0, learning_rate = 0, checkpoint_seconds = 60;
   int64_t steps = 0, epochs = 0, batch = 0, validation = 0;
+  std::vector<std::string> encoders;
   int components = 10, threads = 0;
   uint64_t seed = 1;
   bool resume = false, quiet = false, force = false;
@@ -54,6 +55,7 @@ void apply(const Options& o, TrainOptions& train) {
     train.epochs = o.epochs;
   }
   if (given("--batch")) train.batch = o.batch;
+  if (given("--encoders")) train.encoders = o.encoders;
   if (given("--components")) train.components = o.components;
   if (given("--covariance")) train.full_covariance = o.covariance == "full";
   if (given("--coordinates")) train.coordinates = o.coordinates;
@@ -223,6 +225,9 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--steps", o->steps, "Budget in steps")->check(kPositive);
   command->add_option("--epochs", o->epochs, "Budget in epochs of a fixed data set")->check(kPositive);
   command->add_option("--batch", o->batch, "Trajectories per step");
+  command->add_option("--encoders", o->encoders, "What summarises a trajectory, one or several, with commas: statistics (default of fast), lstm (default of paper), convolution")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"statistics", "lstm", "convolution"}));
   command->add_option("--components", o->components, "Components of the mixture");
   command->add_option("--covariance", o->covariance, "full (default) or diagonal")->check(CLI::IsMember({"full", "diagonal"}));
   command->add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others; auto (default of fast with more): by a short training");

@@ -187,14 +187,6 @@ DenseMatrix GaussianMixture::covariance() const {
   return result;
 }
 
-DenseMatrix GaussianMixture::correlation() const {
-  DenseMatrix result = covariance();
-  std::vector<double> sd(dimension_);
-  for (std::size_t k = 0; k < dimension_; ++k) sd[k] = std::sqrt(result(k, k));
-  for (std::size_t r = 0; r < dimension_; ++r)
-    for (std::size_t c = 0; c < dimension_; ++c)
-      result(r, c) = r == c ? 1.0 : std::clamp(result(r, c) / sd[r] / sd[c], -1.0, 1.0);
-  return result;
-}
+DenseMatrix GaussianMixture::correlation() const { return correlation_of(covariance()); }
 
 }  // namespace penn

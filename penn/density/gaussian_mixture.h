@@ -75,7 +75,7 @@ class GaussianMixture {
   // The law of direction . theta.
   NormalMixture1d projection(std::span<const double> direction) const;
 
-  // ---- units ---- box coordinates s in [0, 1] and raw theta = lo + (hi - lo) s, elementwise
+  // ---- units ---- shares of the box s in [0, 1] and raw theta = lo + (hi - lo) s, elementwise
   // The law of theta when this is the law of s: ln q_theta(theta) = ln q_s(s) - sum_k ln(hi_k - lo_k).
   GaussianMixture rescaled(std::span<const double> lo, std::span<const double> hi) const;
   // The inverse: the law of s when this is the law of theta.

@@ -205,4 +205,13 @@ std::pair<std::vector<double>, DenseMatrix> symmetric_eigen(DenseMatrix s) {
   return result;
 }
 
+DenseMatrix correlation_of(DenseMatrix covariance) {
+  DenseMatrix& c = covariance;
+  std::vector<double> sd(c.rows);
+  for (std::size_t k = 0; k < c.rows; ++k) sd[k] = std::sqrt(c(k, k));
+  for (std::size_t r = 0; r < c.rows; ++r)
+    for (std::size_t l = 0; l < c.rows; ++l) c(r, l) = r == l ? 1.0 : std::clamp(c(r, l) / sd[r] / sd[l], -1.0, 1.0);
+  return covariance;
+}
+
 }  // namespace penn

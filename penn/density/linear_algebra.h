@@ -55,4 +55,7 @@ std::pair<std::vector<double>, DenseMatrix> symmetric_eigen(DenseMatrix s);
 
 double dot(std::span<const double> a, std::span<const double> b);
 
+// Of a covariance matrix: 1 on the diagonal, the rest within [-1, 1].
+DenseMatrix correlation_of(DenseMatrix covariance);
+
 }  // namespace penn

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "penn/base/error.h"
+#include "penn/density/box_component.h"
 #include "penn/density/gaussian_mixture.h"
 #include "penn/density/normal.h"
 
@@ -51,12 +52,11 @@ DenseMatrix reordered(const double* u, std::size_t m, std::span<const std::size_
   return v;
 }
 
-void check_box(std::span<const double> lo, std::span<const double> hi, std::size_t dimension) {
-  if (lo.size() != dimension || hi.size() != dimension)
-    throw Error(fmt::format("a box of {} and {} bounds for {} dimensions", lo.size(), hi.size(), dimension));
+// A scale of units: a box with finite bounds.
+void check_units(std::span<const double> lo, std::span<const double> hi, std::size_t dimension) {
+  check_box({{lo.begin(), lo.end()}, {hi.begin(), hi.end()}}, dimension);
   for (std::size_t k = 0; k < dimension; ++k)
-    if (!std::isfinite(lo[k]) || !std::isfinite(hi[k]) || !(lo[k] < hi[k]))
-      throw Error(fmt::format("bounds [{}, {}] of coordinate {} are not an interval", lo[k], hi[k], k));
+    if (!std::isfinite(lo[k]) || !std::isfinite(hi[k])) throw Error(fmt::format("bounds [{}, {}] of coordinate {} are not finite", lo[k], hi[k], k));
 }
 
 }  // namespace
@@ -139,14 +139,14 @@ GaussianMixture GaussianMixture::affine(std::span<const double> shift, std::span
 }
 
 GaussianMixture GaussianMixture::rescaled(std::span<const double> lo, std::span<const double> hi) const {
-  check_box(lo, hi, dimension_);
+  check_units(lo, hi, dimension_);
   std::vector<double> scale(dimension_);
   for (std::size_t k = 0; k < dimension_; ++k) scale[k] = hi[k] - lo[k];
   return affine(lo, scale);
 }
 
 GaussianMixture GaussianMixture::unscaled(std::span<const double> lo, std::span<const double> hi) const {
-  check_box(lo, hi, dimension_);
+  check_units(lo, hi, dimension_);
   std::vector<double> shift(dimension_), scale(dimension_);
   for (std::size_t k = 0; k < dimension_; ++k) {
     scale[k] = 1.0 / (hi[k] - lo[k]);

@@ -59,14 +59,6 @@ bool is_inside(double x, double lo, double hi) {
   return x >= lo - slack && x <= hi + slack;
 }
 
-DenseMatrix correlation_of(DenseMatrix c) {
-  std::vector<double> sd;
-  for (std::size_t k = 0; k < c.rows; ++k) sd.push_back(std::sqrt(c(k, k)));
-  for (std::size_t k = 0; k < c.rows; ++k)
-    for (std::size_t l = 0; l < c.rows; ++l) c(k, l) = k == l ? 1 : c(k, l) / (sd[k] * sd[l]);
-  return c;
-}
-
 }  // namespace
 
 // Plackett: d Phi_2 / d rho is the bivariate density, so the covariance is its integral from 0 to rho; with rho = sin t the integrand is smooth.

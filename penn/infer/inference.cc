@@ -65,7 +65,7 @@ bool is_stuck(const ModelContext& model, const ObservedTrajectory& observed) {
   return false;
 }
 
-std::string channel_names(const std::vector<Channel>& channels) {
+std::string comma_list(const std::vector<Channel>& channels) {  // as --columns takes it
   std::string text;
   for (const Channel& channel : channels) text += (text.empty() ? "" : ",") + channel.name;
   return text;
@@ -93,7 +93,7 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
   const Range sampling = model.info.sampling;
   if (is_other_sampling(model, observed))
     warnings.push_back(fmt::format("sampled every {:.6g}; the model was trained for {}: rates and times will be wrong (the unit of time is that of the system file; for times in another unit leave their column out: --columns {} --sampling {:g})",
-                                   observed.sampling, range_text(sampling.low, sampling.high), channel_names(channels), sampling.low));
+                                   observed.sampling, range_text(sampling.low, sampling.high), comma_list(channels), sampling.low));
   const size_t d = channels.size(), n = static_cast<size_t>(observed.n);
   for (size_t c = 0; c < d; ++c) {
     size_t outside = 0;

@@ -13,7 +13,6 @@
 namespace penn {
 namespace {
 
-
 std::string channel_list(const ObservationFormat& format) {
   return fmt::format("{}", fmt::join(format.channels, ", "));
 }

@@ -71,7 +71,7 @@ PageData draw_exact(const PaperItem& item, Session& session) {
     rows.push_back({{fmt::format("({}) truth", test.name), fmt::format("{:.3f}", test.theta[0]), fmt::format("{:.3f}", test.theta[1]), "", ""}, true});
   }
   page.section("(a) Trajectories", "", trajectories);
-  page.section("(b) Exact posterior", "Regions of highest density with 50, 68 and 95 % of the probability. Circle: mean. Cross: truth.", exact_panels);
+  page.section("(b) Exact posterior", "Regions of highest density with 50, 68 and 95 % of the probability.", exact_panels);
   page.section("(c) The mixture", "The same axes. Ellipses: 1 sigma of the components.", mixture_panels);
   page.table("In numbers", "", {"trajectory", "lg τ", "D", "correlation", "−ln q(truth)"}, rows);
 

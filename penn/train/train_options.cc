@@ -16,7 +16,7 @@ constexpr size_t kMostInBox = 8;
 
 nlohmann::ordered_json to_json(const TrainOptions& o) {
   return {{"preset", o.preset}, {"minutes", o.minutes}, {"steps", o.steps}, {"epochs", o.epochs}, {"batch", o.batch},
-          {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"coordinates", o.coordinates}, {"dataset", o.dataset_size},
+          {"encoders", o.encoders}, {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"coordinates", o.coordinates}, {"dataset", o.dataset_size},
           {"dataset_folder", o.dataset_folder}, {"length", {o.lengths.low, o.lengths.high}}, {"validation", o.validation}, {"seed", o.seed},
           {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"balance", o.balance}, {"lesson", o.lesson}, {"weight_decay", o.weight_decay},
           {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}};
@@ -30,6 +30,7 @@ TrainOptions train_options_from_json(const nlohmann::json& j) {
     j.at("steps").get_to(o.steps);
     j.at("epochs").get_to(o.epochs);
     j.at("batch").get_to(o.batch);
+    if (j.contains("encoders")) j.at("encoders").get_to(o.encoders);  // the first model files have none
     j.at("components").get_to(o.components);
     o.full_covariance = j.at("covariance").get<std::string>() == "full";
     j.at("coordinates").get_to(o.coordinates);
@@ -104,6 +105,7 @@ NetworkOptions network_for(const TrainOptions& options, const System& system, in
   const int channels = static_cast<int>(system.observations[static_cast<size_t>(observation)].channels.size());
   const int parameters = static_cast<int>(system.parameters.size());
   NetworkOptions network = options.preset == "paper" ? paper_network(channels, parameters) : fast_network(channels, parameters);
+  if (!options.encoders.empty()) network.encoders = options.encoders;
   network.mixture.components = options.components;
   network.mixture.full = options.full_covariance;
   network.coordinates = coordinates_of(options.coordinates, system);

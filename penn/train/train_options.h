@@ -17,6 +17,7 @@ struct TrainOptions {
   double minutes = 0;
   int64_t steps = 0, epochs = 0;
   int64_t batch = 256;
+  std::vector<std::string> encoders;  // side by side; empty: the preset's
   int components = 10;
   bool full_covariance = true;
   std::string coordinates = "box";  // "box", "linear", names of the parameters that have box coordinates, with commas, or "auto": by trial (trial.h), linear without one

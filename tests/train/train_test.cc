@@ -120,6 +120,19 @@ TEST(train_test, training_learns_in_all_coordinates) {
   }
 }
 
+TEST(train_test, encoders_stand_side_by_side) {
+  const Folder folder;
+  const System system = load_system("soup").system;
+  TrainOptions options = small(system, 8);
+  options.encoders = {"statistics", "convolution"};
+  run(system, options, folder.path / "both");
+  const ModelFile model = open_model(folder.path / "both");
+  EXPECT_EQ(model.info.network.encoders, options.encoders);
+  EXPECT_EQ(train_options_from_json(to_json(options)).encoders, options.encoders);
+  const Evaluation evaluation = evaluate(Estimator(open_model(folder.path / "both"), 2), "soup", {.count = 200, .threads = 2});
+  EXPECT_NEAR(evaluation.report.nll.mean, model.info.validation_nll, 0.5);
+}
+
 TEST(train_test, coordinates_of_many_parameters_are_found_by_trial) {
   const auto coordinates = [](const char* preset, const char* name) { return preset_options(preset, load_system(name).system).coordinates; };
   EXPECT_EQ(coordinates("fast", "dvdp"), "box");

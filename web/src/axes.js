@@ -79,10 +79,10 @@ export function drawAxes(pen, f, { xLabel, yLabel, xTicks = 6, yTicks = 5, size 
     let end = -Infinity;
     xOffset = offset;
     xs.forEach((v, i) => {
-      const half = textWidth(texts[i], size) / 2;
-      if (f.x(v) - half < end + 4 || (inside && (f.x(v) - half < f.left - 3 || f.x(v) + half > right + 3))) return;
-      pen.text(f.x(v), bottom + size + 3, texts[i], { anchor: "middle", size });
-      end = f.x(v) + half;
+      const half = textWidth(texts[i], size) / 2, at = Math.min(f.x(v), pen.width - half - 1);  // not beyond the picture
+      if (at - half < end + 4 || (inside && (at - half < f.left - 3 || at + half > right + 3))) return;
+      pen.text(at, bottom + size + 3, texts[i], { anchor: "middle", size });
+      end = at + half;
     });
   }
   if (yText && ys.length) {

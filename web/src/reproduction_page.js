@@ -7,7 +7,7 @@ import { drawErrorMap, drawEstimates, drawLoss, drawPooledZ, drawQq } from "./ev
 import { Figure } from "./figure.js";
 import { drawHeatMap, heatMapHeight } from "./heat_map.js";
 import { parameterParts } from "./labels.js";
-import { count, short } from "./numbers.js";
+import { count, fixedDecimals, short } from "./numbers.js";
 import { SvgPen } from "./pen.js";
 import { Posterior } from "./posterior_view.js";
 import { blocksHeight, drawBlocks, drawCurves, drawDensity, drawSmallPair } from "./reproduction_plots.js";
@@ -28,7 +28,7 @@ export function showReproduction(root, data) {
   if (data.notes?.length) root.append(element("section", { class: "notices notes" }, element("div", { class: "verdict" }, element("h2", {}, "Notes"), element("ul", {}, data.notes.map((text) => element("li", {}, prose(text)))))));
   if (data.models?.length) root.append(modelTable(data.models));
   const made = [data.command ? ["made by ", element("code", {}, data.command), " · "] : null, data.version ? `penn ${data.version}` : null];
-  root.append(element("p", { class: "facts-line" }, made.flat().filter(Boolean), data.item !== "index" && data.item ? [" · ", element("a", { href: "index.html" }, "all pages")] : null));
+  root.append(element("p", { class: "facts-line made" }, made.flat().filter(Boolean), data.item !== "index" && data.item ? [" · ", element("a", { href: "index.html" }, "all pages")] : null));
   globalThis.pennPage = page;
   return page;
 }
@@ -64,7 +64,7 @@ function modelTable(models) {
   return element("section", {}, element("h2", {}, "Models"), element("div", { class: "scroll" }, element("table", {},
     element("thead", {}, element("tr", {}, ["model", "preset", "components", "training", "trajectories", "length", "validation NLL"].map((h) => element("th", { scope: "col" }, h)))),
     element("tbody", {}, models.map((m) => element("tr", {}, element("th", { scope: "row" }, m.name), [m.preset ?? "", `${m.components}, ${m.covariance}`, `${short(m.minutes)} min`,
-      m.dataset > 0 ? `a set of ${count(m.dataset)}` : count(m.trajectories), range(m.lengths), short(m.validation_nll, 4)].map((text) => element("td", {}, text))))))));
+      m.dataset > 0 ? `a set of ${count(m.dataset)}` : count(m.trajectories), range(m.lengths), fixedDecimals(m.validation_nll, 3)].map((text) => element("td", {}, text))))))));
 }
 
 const figure = (page, options) => {

@@ -56,7 +56,7 @@ export function drawOverlay(pen, width, height, trajectory) {
   const styles = [{ stroke: "data", width: 0.9 }, { stroke: "data", width: 2.4, opacity: 0.4 }];
   [...series.keys()].reverse().forEach((c) => drawSeries(pen, f, times, series[c], { ...styles[c % 2], round: true }));
   series.forEach((_, c) => {
-    pen.line(f.left + 8 + 70 * c, 12, f.left + 30 + 70 * c, 12, styles[c % 2]);
+    pen.line(f.left + 8 + 70 * c, 11.5, f.left + 30 + 70 * c, 11.5, styles[c % 2]);  // in the middle of a pixel: a thin line across two would look light
     pen.text(f.left + 36 + 70 * c, 16, labelParts(trajectory.channels[c]), { size: 12, color: "ink" });
   });
 }

@@ -10,7 +10,7 @@ test: build
 	ctest --preset release
 
 build: setup
-	cmake --preset release
+	cmake --preset release $(CMAKE_OPTIONS)
 	cmake --build --preset release
 
 setup:

@@ -43,12 +43,13 @@ PlainNetwork::PlainNetwork(const ModelFile& model) : options_(model.info.network
   }
   embedding_size_ += options_.varying_length() + options_.varying_sampling();
   const size_t width = static_cast<size_t>(options_.decoder_width);
+  if (options_.decoder_stem) stem_ = read_layer(model.file, "decoder.stem", static_cast<size_t>(embedding_size_), width);
   for (int k = 0; k < options_.decoder_blocks; ++k) {
     Block block;
-    const size_t inputs = k == 0 ? static_cast<size_t>(embedding_size_) : width;
+    block.has_skip = k == 0 && !options_.decoder_stem;
+    const size_t inputs = block.has_skip ? static_cast<size_t>(embedding_size_) : width;
     const std::string name = fmt::format("decoder.block{}.", k + 1);
     for (int i = 0; i < 3; ++i) block.layers[i] = read_layer(model.file, fmt::format("{}l{}", name, i + 1), i == 0 ? inputs : width, width);
-    block.has_skip = k == 0;
     if (block.has_skip) block.skip = read_layer(model.file, name + "skip", inputs, width);
     blocks_.push_back(std::move(block));
   }
@@ -84,6 +85,10 @@ void PlainNetwork::decode_tile(const float* embedding, int64_t count, float* y) 
   AlignedBuffer u(rows), a(static_cast<size_t>(width * kTileLanes)), b(static_cast<size_t>(width * kTileLanes)), out(static_cast<size_t>(K * kTileLanes));
   for (int64_t lane = 0; lane < count; ++lane)
     for (int64_t e = 0; e < E; ++e) u.data()[e * kTileLanes + lane] = embedding[lane * E + e];
+  if (options_.decoder_stem) {
+    apply(stem_, u.data(), a.data());
+    std::copy_n(a.data(), width * kTileLanes, u.data());
+  }
   for (const Block& block : blocks_) {
     apply(block.layers[0], u.data(), a.data());
     elu(a.data(), width);

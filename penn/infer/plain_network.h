@@ -47,11 +47,12 @@ class PlainNetwork {
   NetworkOptions options_;
   std::vector<std::unique_ptr<PlainEncoder>> encoders_;
   int64_t embedding_size_ = 0;
+  DenseLayer stem_;  // empty: none
   std::vector<Block> blocks_;
   DenseLayer last_;
 };
 
-// By the name in NetworkOptions; ModelError for one that only LibTorch can run.
+// By the name in NetworkOptions; ModelError for one that has no twin here.
 std::unique_ptr<PlainEncoder> make_plain_encoder(const ModelFile& model, const std::string& name);
 
 }  // namespace penn

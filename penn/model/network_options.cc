@@ -62,6 +62,7 @@ nlohmann::json to_json(const NetworkOptions& o) {
           {"encoder_settings", o.encoder_settings},
           {"link", o.link},
           {"coordinates", o.coordinates},
+          {"decoder_stem", o.decoder_stem},
           {"decoder_blocks", o.decoder_blocks},
           {"decoder_width", o.decoder_width},
           {"length", {o.length_low, o.length_high}},
@@ -104,6 +105,7 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
       if (found->is_string()) o.coordinates.assign(static_cast<size_t>(std::clamp(o.mixture.parameters, 1, 1000)), found->get<std::string>());
       else o.coordinates = found->get<std::vector<std::string>>();
     }
+    if (const auto found = json.find("decoder_stem"); found != json.end()) o.decoder_stem = found->get<bool>();  // the first model files have none
     o.decoder_blocks = integer("decoder_blocks");
     o.decoder_width = integer("decoder_width");
     range("length", o.length_low, o.length_high);
@@ -130,6 +132,7 @@ NetworkOptions fast_network(int inputs, int parameters) {
   o.link = "widths";
   o.coordinates.assign(static_cast<size_t>(parameters), "box");
   o.limit_widths();
+  o.decoder_stem = true;
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   return o;

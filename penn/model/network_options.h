@@ -34,6 +34,7 @@ struct NetworkOptions {
   // What suits these coordinates, in least_precision: no component wider than the law uniform in the box, of SD 0.58 in linear coordinates, 1 in box ones.
   void limit_widths();
   bool all_in_box() const { return !coordinates.empty() && std::count(coordinates.begin(), coordinates.end(), "box") == mixture.parameters; }
+  bool decoder_stem = false;  // a linear layer before the first block, whose skip is then the identity
   int decoder_blocks = 6;
   int decoder_width = 100;
   // Ranges that were trained. Where low < high, the decoder is given the logarithm, scaled to [-1, 1].

@@ -51,7 +51,7 @@ PennNetwork::PennNetwork(const NetworkOptions& options) : options_(options) {
   }
   embedding_size_ += options_.varying_length() + options_.varying_sampling();
   decoder_ = register_module("decoder", std::make_shared<ResNet>(embedding_size_, options_.decoder_width,
-                                                                 options_.decoder_blocks, options_.mixture.size()));
+                                                                 options_.decoder_blocks, options_.mixture.size(), options_.decoder_stem));
   if (options_.link != "direct") spread_components(decoder_->last()->bias, options_.mixture);
 }
 

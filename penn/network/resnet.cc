@@ -21,14 +21,17 @@ torch::Tensor ResidualBlock::forward(const torch::Tensor& u) {
   return v + (skip_ ? skip_(u) : u);
 }
 
-ResNet::ResNet(int inputs, int width, int blocks, int outputs) : last_(nullptr) {
-  for (int k = 0; k < blocks; ++k)
-    blocks_.push_back(register_module("block" + std::to_string(k + 1),
-                                      std::make_shared<ResidualBlock>(k == 0 ? inputs : width, width, k == 0)));
+ResNet::ResNet(int inputs, int width, int blocks, int outputs, bool stem) : last_(nullptr) {
+  if (stem) stem_ = register_module("stem", torch::nn::Linear(inputs, width));
+  for (int k = 0; k < blocks; ++k) {
+    const bool is_first = k == 0 && !stem;
+    blocks_.push_back(register_module("block" + std::to_string(k + 1), std::make_shared<ResidualBlock>(is_first ? inputs : width, width, is_first)));
+  }
   last_ = register_module("last", torch::nn::Linear(width, outputs));
 }
 
 torch::Tensor ResNet::forward(torch::Tensor u) {
+  if (stem_) u = stem_(u);
   for (auto& block : blocks_) u = block->forward(u);
   return last_(u);
 }

@@ -1,5 +1,6 @@
 // The decoder of SPEC section 3: R residual blocks B(u) = ELU(l3(ELU(l2(ELU(l1(u)))))) + s(u) of one width, s linear in
-// the first block and the identity after it; then one linear layer.
+// the first block and the identity after it; then one linear layer. With a stem a linear layer comes first and s is the identity in every block: the features
+// meet one large matrix instead of two.
 #pragma once
 
 #include <torch/torch.h>
@@ -20,11 +21,12 @@ class ResidualBlock : public torch::nn::Module {
 
 class ResNet : public torch::nn::Module {
  public:
-  ResNet(int inputs, int width, int blocks, int outputs);
+  ResNet(int inputs, int width, int blocks, int outputs, bool stem = false);
   torch::Tensor forward(torch::Tensor u);  // (B, inputs) -> (B, outputs)
   torch::nn::Linear& last() { return last_; }
 
  private:
+  torch::nn::Linear stem_{nullptr};
   std::vector<std::shared_ptr<ResidualBlock>> blocks_;
   torch::nn::Linear last_;
 };

@@ -1,7 +1,6 @@
 #include "penn/network/robust_input.h"
 
-#include "penn/kernel/aligned_buffer.h"
-#include "penn/kernel/lane.h"
+#include "penn/kernel/robust_channels.h"
 #include "penn/kernel/thread_pool.h"
 
 namespace penn {
@@ -61,29 +60,12 @@ torch::Tensor RobustInput::forward_reference(const torch::Tensor& z) const {
 torch::Tensor RobustInput::forward(const torch::Tensor& z) const {
   if (!z.is_cpu() || z.scalar_type() != torch::kFloat32) return forward_reference(z);
   const torch::Tensor data = z.detach().contiguous();
-  const int64_t B = data.size(0), n = data.size(1), d = inputs_, C = channels(),
-                per = 1 + static_cast<int64_t>(lags_.size());
+  const int64_t B = data.size(0), n = data.size(1), C = channels();
   torch::Tensor out = torch::empty({B, n, C});
   const float *from = data.data_ptr<float>(), *centre = centre_.data_ptr<float>(), *unit = unit_.data_ptr<float>();
   float* to = out.data_ptr<float>();
   pool_for(B, 8, [&](int64_t begin, int64_t end) {
-    AlignedBuffer column(n + kVector);  // room after the end, so that whole vectors can be taken
-    for (int64_t b = begin; b < end; ++b)
-      for (int64_t j = 0; j < d; ++j)
-        for (int64_t k = 0; k < per; ++k) {
-          const float* x = from + b * n * d + j;
-          float* c = column.data();
-          const float scale = 1.0f / unit[j * per + k];
-          const int64_t lag = k == 0 ? 0 : std::min<int64_t>(lags_[k - 1], n);
-          for (int64_t t = 0; t < lag; ++t) c[t] = 0.0f;
-          if (k == 0)
-            for (int64_t t = 0; t < n; ++t) c[t] = (x[t * d] - centre[j]) * scale;
-          else
-            for (int64_t t = lag; t < n; ++t) c[t] = (x[t * d] - x[(t - lag) * d]) * scale;
-          for (int64_t t = 0; t < n; t += kVector) penn::store(c + t, asinh(penn::load(c + t)));
-          float* o = to + b * n * C + j * per + k;
-          for (int64_t t = 0; t < n; ++t) o[t * C] = c[t];
-        }
+    for (int64_t b = begin; b < end; ++b) robust_channels(from + b * n * inputs_, n, inputs_, centre, unit, lags_, to + b * n * C);
   });
   return out;
 }

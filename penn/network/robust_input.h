@@ -1,7 +1,4 @@
-// Channels for the learned encoders that heavy tails cannot blow up: asinh of the observation and of its increments
-// over given lags, each in a unit measured once as a median (never mean and SD: alpha-stable data have none).
-//   channel 0 of quantity j:  asinh((z_t - centre_j) / unit_j0),   channel k:  asinh((z_t - z_(t - lag_k)) / unit_jk),
-//   0 for t < lag
+// The input of the learned encoders (penn/kernel/robust_channels.h), each unit measured once as a median: never mean and SD, alpha-stable data have none.
 #pragma once
 
 #include <torch/torch.h>

@@ -1,6 +1,4 @@
 // The encoder `statistics`: the fixed features of penn/summary, standardised. No weights, no gradients, almost no time.
-#include <fmt/format.h>
-
 #include "penn/base/error.h"
 #include "penn/network/fixed_encoder.h"
 #include "penn/kernel/thread_pool.h"
@@ -11,27 +9,21 @@ namespace {
 
 constexpr int kScales = 5;  // numbers of a ChannelScale
 
-SummaryOptions options_for(int inputs) {
-  SummaryOptions options;
-  options.channels.clear();
-  for (int c = 0; c < inputs; ++c) options.channels.push_back(fmt::format("z{}", c + 1));
-  return options;
+int version_in(const nlohmann::json& settings) {
+  return setting_integer("statistics", merge_settings("statistics", {{"version", kSummaryVersion}}, settings), "version", 0, 1000);
 }
 
-int size_for(int inputs) {
-  return static_cast<int>(Summary(options_for(inputs), {std::vector<ChannelScale>(static_cast<size_t>(inputs))}).size());
+int size_for(const SummaryOptions& options) {
+  return static_cast<int>(Summary(options, {std::vector<ChannelScale>(options.channels.size())}).size());
 }
 
 class StatisticsEncoder final : public FixedEncoder {
  public:
-  StatisticsEncoder(int inputs, const nlohmann::json& settings) : FixedEncoder(size_for(inputs)), inputs_(inputs) {
-    const nlohmann::json merged = merge_settings("statistics", {{"version", kSummaryVersion}}, settings);
-    if (merged.at("version") != kSummaryVersion)
-      throw ModelError(fmt::format("statistics: version {} of the statistics, this program has {}", merged.at("version").dump(), kSummaryVersion),
-                       "train the model again, or use the program it was trained with");
+  StatisticsEncoder(int inputs, int version)
+      : FixedEncoder(size_for(summary_options(version, inputs))), inputs_(inputs), version_(version), options_(summary_options(version, inputs)) {
     scaling_ = register_buffer("scaling", torch::ones({inputs, kScales}, torch::kFloat64));
   }
-  nlohmann::json settings() const override { return {{"version", kSummaryVersion}}; }
+  nlohmann::json settings() const override { return {{"version", version_}}; }
 
   void calibrate(const torch::Tensor& z) override {
     torch::NoGradGuard no_grad;
@@ -59,15 +51,16 @@ class StatisticsEncoder final : public FixedEncoder {
     const double* v = host.data_ptr<double>();
     SummaryScaling scaling;
     for (int c = 0; c < inputs_; ++c, v += kScales) scaling.channels.push_back({v[0], v[1], v[2], v[3], v[4]});
-    return Summary(options_for(inputs_), scaling);
+    return Summary(options_, scaling);
   }
 
-  int inputs_;
+  int inputs_, version_;
+  SummaryOptions options_;
   torch::Tensor scaling_;  // (d, 5) float64
 };
 
 const RegisterEncoder registered("statistics", [](int inputs, const nlohmann::json& settings) {
-  return std::make_shared<StatisticsEncoder>(inputs, settings);
+  return std::make_shared<StatisticsEncoder>(inputs, version_in(settings));
 });
 
 }  // namespace

@@ -67,6 +67,7 @@ inline constexpr float kValueLimit = 3.0f;  // regressions leave out what lies b
 inline constexpr float kVelocityLimit = 5.0f;
 inline constexpr float kRidge = 1e-4f;  // relative to a column's own square
 inline constexpr float kCoefficientPrior = 10.0f;
+inline constexpr float kErrorLimit = 12.0f;  // of ln(standard error): beyond it there is nothing left to fit, or all of it
 inline constexpr float kResidualWeight =
     8.0f;  // residuals beyond this many geometric means count less in the second fit
 inline constexpr float kResidualClip = 12.0f;
@@ -79,6 +80,8 @@ inline constexpr float kNoiseWeight = 0.1f, kNoiseRidge = 1e-3f;
 // multiple of 3.
 inline constexpr int kSecondOwn = 8;  // 1 u u^2 u^3 w uw u^2w u^4w
 inline constexpr int kFirstOwn = 5;   // 1 u u^2 u^3 u^5
+inline constexpr float kCubeFloor = 1e-4f;  // smallest increment of u^3 inside a logarithm
+inline constexpr int kCubicOwn = 5;   // 1 u u^2 u^3 du
 inline constexpr int kLocalOwn = 4;   // 1 x w xw about the trajectory's mean; two responses
 inline constexpr int kMaxOthers = 3;
 inline int others_of(int64_t channels) {

@@ -27,11 +27,16 @@ class Names {
     add_shares(of);
     for (int i = 1; i <= kTop; ++i) add(fmt::format("{} largest {}", of, i));
   }
+  // Coefficients of a regression, then their errors.
   void add_coefficients(const std::string& of, const std::vector<std::string>& own,
-                        const std::vector<std::string>& others, const std::vector<std::string>& of_others) {
-    for (const std::string& term : own) add(of + " on " + term);
+                        const std::vector<std::string>& others, const std::vector<std::string>& of_others, bool errors) {
+    std::vector<std::string> terms;
+    for (const std::string& term : own) terms.push_back(of + " on " + term);
     for (const std::string& other : others)
-      for (const std::string& term : of_others) add(fmt::format("{} on {} of {}", of, term, other));
+      for (const std::string& term : of_others) terms.push_back(fmt::format("{} on {} of {}", of, term, other));
+    for (const std::string& term : terms) add(term);
+    if (errors)
+      for (const std::string& term : terms) add("log error of " + term);
   }
 
  private:
@@ -70,14 +75,18 @@ void add_channel(Names& names, const SummaryOptions& options, const std::vector<
     for (int column = 1; column <= options.grid; ++column)
       for (const char* what : {"log share", "2nd difference"})
         names.add(fmt::format("cell {},{} {}", row, column, what));
-  names.add_coefficients("increment", {"1", "u", "u^2", "u^3", "u^5"}, others, {"u", "u^2", "u^3"});
+  names.add_coefficients("increment", {"1", "u", "u^2", "u^3", "u^5"}, others, {"u", "u^2", "u^3"}, options.errors);
   names.add("increment log unexplained");
+  if (options.cubic) {
+    names.add_coefficients("increment of u^3", {"1", "u", "u^2", "u^3", "du"}, others, {"u", "du", "u^3"}, options.errors);
+    names.add("increment of u^3 log unexplained");
+  }
   names.add_coefficients("2nd difference", {"1", "u", "u^2", "u^3", "w", "u w", "u^2 w", "u^4 w"}, others,
-                         {"u", "w", "u^3"});
+                         {"u", "w", "u^3"}, options.errors);
   names.add_coefficients("2nd difference",
                          {"1 (past)", "u (past)", "u^2 (past)", "u^3 (past)", "w-", "u w-", "u^2 w-", "u^4 w-"}, others,
-                         {"u (past)", "w-", "u^3 (past)"});
-  names.add_coefficients("local 2nd difference", {"1", "x", "w", "x w"}, others, {"x", "w", "x x"});
+                         {"u (past)", "w-", "u^3 (past)"}, options.errors);
+  names.add_coefficients("local 2nd difference", {"1", "x", "w", "x w"}, others, {"x", "w", "x x"}, options.errors);
   names.add_law("residual");
   names.add_memory("residual", kResidualMemory);
   for (const int k : kNoiseLags)

@@ -20,8 +20,8 @@ void tile_sums(const Columns& x, int i, int j, int count, Gram& G) {
     for (int s = 0; s < 3; ++s) G[i + r][j + s] += D(sum[r][s]);
 }
 
-Fit solve(const Gram& G, int K, int response, double count, const D* noise) {
-  const D weight = G[0][0] + D(1e-6), square = G[response][response];
+Fit solve(const Gram& G, int K, int response, double count, const D* noise, const D& constant) {
+  const D weight = G[0][0] / (constant * constant) + D(1e-6), square = G[response][response];
   const D penalty =
       (noise ? *noise : square / weight) * D(1 / (double{kCoefficientPrior} * kCoefficientPrior * count)) + D(1e-30);
   D L[kMaxColumns][kMaxColumns], rest[kMaxColumns], b[kMaxColumns];
@@ -48,6 +48,19 @@ Fit solve(const Gram& G, int K, int response, double count, const D* noise) {
     fit.unexplained -= b[i] * G[i][response];
   }
   fit.unexplained = larger(fit.unexplained, D(1e-5) * square) / weight;
+  // L is now upper triangular with D on its diagonal, G = L^T D^-1 L: column k of L^-1, squared and times D_k, adds to the diagonal of the inverse.
+  D variance[kMaxColumns];
+  for (int k = 0; k < K; ++k) {
+    D v[kMaxColumns];
+    v[k] = D(1) / L[k][k];
+    for (int i = k; i-- > 0;) {
+      D sum;
+      for (int s = i + 1; s <= k; ++s) sum += L[i][s] * v[s];
+      v[i] = (D() - sum) / L[i][i];
+    }
+    for (int i = 0; i <= k; ++i) variance[i] += v[i] * v[i] * L[k][k];
+  }
+  for (int i = 0; i < K; ++i) fit.log_error[i] = clamp(log_positive((variance[i] * fit.unexplained / D(count)).narrow()) * 0.5f, kErrorLimit);
   return fit;
 }
 

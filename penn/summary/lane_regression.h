@@ -9,7 +9,7 @@ namespace penn {
 
 inline constexpr int kMaxColumns = kSecondOwn + 3 * kMaxOthers + 1;
 inline constexpr int kRegressionChunk = 32;
-static_assert((kSecondOwn + 1) % 3 == 0 && (kFirstOwn + 1) % 3 == 0 && (kLocalOwn + 2) % 3 == 0);
+static_assert((kSecondOwn + 1) % 3 == 0 && (kFirstOwn + 1) % 3 == 0 && (kCubicOwn + 1) % 3 == 0 && (kLocalOwn + 2) % 3 == 0);
 
 using Gram = D[kMaxColumns][kMaxColumns];
 using Columns = float[kMaxColumns][kRegressionChunk * kRow];
@@ -20,12 +20,13 @@ void tile_sums(const Columns& x, int i, int j, int count, Gram& G);
 struct Fit {
   int size;          // K
   F b[kMaxColumns];  // coefficients
+  F log_error[kMaxColumns];  // ln of their standard errors
   D unexplained;     // weighted mean square of the response less what the fit explains
 };
 
 // (G + ridge) b = g with G (K, K) in the upper triangle and g = G[.][response], all divided by count; b by L D L^T.
-// noise: see regress() in regression_reference.cc; null means the response's own mean square.
-Fit solve(const Gram& G, int K, int response, double count, const D* noise);
+// noise: see regress() in regression_reference.cc; null means the response's own mean square. constant: what the first column is before it is weighted.
+Fit solve(const Gram& G, int K, int response, double count, const D* noise, const D& constant = D(1));
 
 // Mean products of columns, upper triangle; fill(t, x) writes the weighted columns of sample t. Their number is a
 // multiple of 3.
@@ -49,10 +50,10 @@ void fill_gram(int64_t begin, int64_t end, int columns, Gram& G, Fill fill) {
 
 // The fit of the last of K + 1 columns by the others.
 template <class Fill>
-Fit regress(int64_t begin, int64_t end, int K, const D* noise, Fill fill) {
+Fit regress(int64_t begin, int64_t end, int K, const D* noise, Fill fill, const D& constant = D(1)) {
   Gram G;
   fill_gram(begin, end, K + 1, G, fill);
-  return solve(G, K, K, static_cast<double>(end - begin), noise);
+  return solve(G, K, K, static_cast<double>(end - begin), noise, constant);
 }
 
 }  // namespace penn

@@ -197,8 +197,9 @@ void put_memories(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c);
 void put_innovations(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c);
 void put_blocks(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c);
 void put_dynamics(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const SummaryOptions& options);
-void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int channel);
-void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel);
+void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int channel, bool errors);
+void put_cubic_regression(FeatureLanes& out, LaneWorkspace& work, int channel, bool errors);
+void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel, bool errors);
 void put_pair(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& a, const ChannelLanes& b, int grid);
 
 // Pieces that several blocks share.

@@ -73,7 +73,8 @@ LogMoments log_moments(const Numbers& s, int64_t begin, int64_t end, double floo
 // Everything about the distribution of a series; returns its geometric mean.
 double put_law(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double unit);
 
-void put_first_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others);
-void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others);
+void put_first_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others, bool errors);
+void put_cubic_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others, bool errors);
+void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others, bool errors);
 
 }  // namespace penn::reference

@@ -18,13 +18,18 @@ struct Others {
   }
 };
 
+void put_coefficients(FeatureLanes& out, const Fit& fit, float factor, bool errors) {
+  for (int i = 0; i < fit.size; ++i) out.put(asinh(fit.b[i] * factor));
+  for (int i = 0; errors && i < fit.size; ++i) out.put(fit.log_error[i]);
+}
+
 F inside(F u) {
   return ramp((kValueLimit - abs(u)) * 2.0f);
 }
 
 // The regression about the trajectory's mean: its coefficients are told, and what it explains of r is taken from r.
 void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others& others, int64_t n, F per_scale,
-                          const D& noise, LaneSeries& r) {
+                          const D& noise, LaneSeries& r, bool errors) {
   const int K = kLocalOwn + 3 * others.count;
   const auto columns = [&](int64_t t, F local, F scale, F * x) __attribute__((always_inline)) {
     const F own = clamp(local, kValueLimit), w = clamp(c.w(t), kVelocityLimit) * scale;
@@ -51,7 +56,7 @@ void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others
       });
   const Fit near_mean = solve(G, K, K, static_cast<double>(n - 2), &noise),
             left = solve(G, K, K + 1, static_cast<double>(n - 2), &noise);
-  for (int i = 0; i < K; ++i) out.put(asinh(near_mean.b[i]));
+  put_coefficients(out, near_mean, 1, errors);
   for (int64_t t = 1; t < n - 1; ++t) {
     F x[kMaxColumns], rest = r[t];
     columns(t, c.local(t), splat(1.0f), x);
@@ -118,7 +123,8 @@ Fit white_fit(const ChannelLanes& c, const Others& others, int64_t n, const Lane
           before[k] = now[k];
         }
         weight_before = weight;
-      });
+      },
+      D(1) - D(rho));
 }
 
 F geometric_mean(const LaneSeries& s, int64_t begin, int64_t end, F floor) {
@@ -211,7 +217,7 @@ void put_roughness(FeatureLanes& out, const ChannelLanes& c, const LaneSeries& r
 
 }  // namespace
 
-void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int channel) {
+void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int channel, bool errors) {
   const ChannelLanes& c = work.channels[channel];
   const Others others(work, channel);
   const F per_jump = 0.25f / c.increment_scale;
@@ -233,11 +239,45 @@ void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int chan
         }
         x[K] = scale * clamp(d * (1 / c.velocity), 1e6f);
       });
-  for (int i = 0; i < K; ++i) out.put(asinh(fit.b[i] * 3.0f));
+  put_coefficients(out, fit, 3, errors);
   out.put(log_positive(fit.unexplained.narrow()));
 }
 
-void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) {
+void put_cubic_regression(FeatureLanes& out, LaneWorkspace& work, int channel, bool errors) {
+  const ChannelLanes& c = work.channels[channel];
+  const Others others(work, channel);
+  const int64_t n = work.n;
+  LaneSeries& d = work.scratch[0];
+  F before = clamp(c.u(0), kValueLimit);
+  for (int64_t t = 0; t + 1 < n; ++t) {
+    const F after = clamp(c.u(t + 1), kValueLimit);
+    d.set(t, after * after * after - before * before * before);
+    before = after;
+  }
+  const F per_jump = 0.25f / geometric_mean(d, 0, n - 1, splat(kCubeFloor));
+  const int K = kCubicOwn + 3 * others.count;
+  const Fit fit = regress(
+      0, n - 1, K, nullptr, [&](int64_t t, F * x) __attribute__((always_inline)) {
+        const F u = clamp(c.u(t), kValueLimit), next = clamp(c.u(t + 1), kValueLimit), s = d[t] * per_jump;
+        const F scale = lanes::sqrt(inside(c.u(t)) / (s * s + 1.0f)), su = scale * u;
+        x[0] = scale;
+        x[1] = su;
+        x[2] = su * u;
+        x[3] = su * u * u;
+        x[4] = scale * (next - u);
+        for (int j = 0; j < others.count; ++j) {
+          const F theirs = clamp(others.channel[j]->u(t), kValueLimit), then = clamp(others.channel[j]->u(t + 1), kValueLimit), scaled = scale * theirs;
+          x[kCubicOwn + 3 * j] = scaled;
+          x[kCubicOwn + 3 * j + 1] = scale * (then - theirs);
+          x[kCubicOwn + 3 * j + 2] = scaled * theirs * theirs;
+        }
+        x[K] = scale * d[t];
+      });
+  put_coefficients(out, fit, 3, errors);
+  out.put(log_positive(fit.unexplained.narrow()));
+}
+
+void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel, bool errors) {
   ChannelLanes& c = work.channels[channel];
   const Others others(work, channel);
   const int64_t n = work.n;
@@ -259,10 +299,10 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel) 
   const D noise = first.unexplained * (D(1) - D(rho) * D(rho));
   const Fit fit = white_fit<false>(c, others, n, white, per_white, rho, noise),
             causal = white_fit<true>(c, others, n, white, per_white, rho, noise);
-  for (const Fit* f : {&fit, &causal})
-    for (int i = 0; i < K; ++i) out.put(asinh(f->b[i]));
+  put_coefficients(out, fit, 1, errors);
+  put_coefficients(out, causal, 1, errors);
   set_residual(c, others, fit, n, r);
-  put_local_regression(out, c, others, n, per_scale, first.unexplained, r);
+  put_local_regression(out, c, others, n, per_scale, first.unexplained, r, errors);
 
   const LogLaw law = put_law(out, r, work.logs[0], 1, n - 1, floor, 1.0f);
   const F limit = law.scale * kResidualClip;

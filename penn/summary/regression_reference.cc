@@ -25,7 +25,7 @@ Numbers solve(Numbers G, Numbers g, const Numbers& ridge) {
 // Weighted regression of response(t) on columns(t), begin <= t < end. noise: mean square that a coefficient of prior
 // size kCoefficientPrior is weighed against.
 struct Fit {
-  Numbers b;
+  Numbers b, log_error;  // ln of the standard errors of b, as if the residual were white
   double unexplained;  // weighted mean square of the response less what the fit explains
 };
 template <class Columns, class Weight, class Response>
@@ -46,10 +46,21 @@ Fit regress(int64_t begin, int64_t end, Columns columns, Weight weight, Response
   for (size_t i = 0; i < K; ++i)
     ridge[i] = kRidge * G[i * K + i] +
                (noise < 0 ? square / (total + 1e-6) : noise) / (kCoefficientPrior * kCoefficientPrior * count) + 1e-30;
-  Fit fit{solve(G, g, ridge), square};
+  Fit fit{solve(G, g, ridge), {}, square};
   for (size_t i = 0; i < K; ++i) fit.unexplained -= fit.b[i] * g[i];
   fit.unexplained = std::max(fit.unexplained, 1e-5 * square) / (total + 1e-6);
+  for (size_t i = 0; i < K; ++i) {
+    Numbers unit(K);
+    unit[i] = 1;
+    fit.log_error.push_back(clamp(0.5 * log_positive(solve(G, unit, ridge)[i] * fit.unexplained / count), kErrorLimit));
+  }
   return fit;
+}
+
+void put_coefficients(Output& out, const Fit& fit, double factor, bool errors) {
+  for (const double b : fit.b) out.put(std::asinh(factor * b));
+  if (errors)
+    for (const double e : fit.log_error) out.put(e);
 }
 
 // The velocity that is known before the second difference happens; c.w is known only after. For white noise in the
@@ -61,7 +72,7 @@ double past_velocity(const Channel& c, int64_t t) {
 }  // namespace
 
 // The increment regressed on monomials of the value before it; jumps weigh little.
-void put_first_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others) {
+void put_first_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others, bool errors) {
   Numbers d(c.n);
   for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = c.y[t + 1] - c.y[t];
   const double scale = std::exp(log_moments(d, 0, c.n - 1, c.floor).mean);
@@ -77,7 +88,29 @@ void put_first_regression(Output& out, const Channel& c, const std::vector<const
   };
   const auto response = [&](int64_t t) { return clamp(d[t] / c.unit.velocity, 1e6); };
   const Fit fit = regress(0, c.n - 1, columns, weight, response, -1);
-  for (const double b : fit.b) out.put(std::asinh(3 * b));
+  put_coefficients(out, fit, 3, errors);
+  out.put(log_positive(fit.unexplained));
+}
+
+// Where a fast variable follows a slow hidden one, as in relaxation oscillators, c u' = u - u^3/3 + y with small c, the noise and the slow dynamics show
+// in the increment of u^3/3 - u. The increment of u^3 regressed on that of u, on monomials, and the same of others; jumps weigh little.
+void put_cubic_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others, bool errors) {
+  const auto value = [](const Channel& channel, int64_t t) { return clamp(channel.u[t], kValueLimit); };
+  Numbers d(c.n);
+  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = std::pow(value(c, t + 1), 3) - std::pow(value(c, t), 3);
+  const double scale = std::exp(log_moments(d, 0, c.n - 1, kCubeFloor).mean);
+  const auto columns = [&](int64_t t) {
+    const double u = value(c, t);
+    Numbers x = {1, u, u * u, u * u * u, value(c, t + 1) - u};
+    for (const Channel* other : others) {
+      const double theirs = value(*other, t);
+      x.insert(x.end(), {theirs, value(*other, t + 1) - theirs, theirs * theirs * theirs});
+    }
+    return x;
+  };
+  const auto weight = [&](int64_t t) { return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) / (1 + std::pow(d[t] / (4 * scale), 2)); };
+  const Fit fit = regress(0, c.n - 1, columns, weight, [&](int64_t t) { return d[t]; }, -1);
+  put_coefficients(out, fit, 3, errors);
   out.put(log_positive(fit.unexplained));
 }
 
@@ -100,7 +133,7 @@ TwoTerms two_terms(double a, double b, double d, double y0, double y1) {
 // ones less; once with the central velocity, whose residual is the cleanest, and once with the past one, whose
 // coefficients are causal. Then the law of the residual r, its memory, that of the noise added and of the noise that
 // multiplies the value, and its roughness.
-void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others) {
+void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others, bool errors) {
   const int64_t n = c.n, begin = 1, end = n - 1;
   const auto any_columns = [&](int64_t t, bool causal) {
     const auto velocity = [&](const Channel& channel) {
@@ -155,8 +188,8 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
         first.unexplained * (1 - rho * rho));
   };
   const Fit fit = white_fit(false);
-  for (const double b : fit.b) out.put(std::asinh(b));
-  for (const double b : white_fit(true).b) out.put(std::asinh(b));
+  put_coefficients(out, fit, 1, errors);
+  put_coefficients(out, white_fit(true), 1, errors);
   set_residual(fit.b);
   // The dynamics near where this trajectory lives: linear about its own mean, in the second difference and in what is
   // left of it.
@@ -181,7 +214,7 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
   const Fit near_mean = regress(begin, end, local_columns, local_weight, response, first.unexplained);
   const Fit left = regress(
       begin, end, local_columns, local_weight, [&](int64_t t) { return r[t]; }, first.unexplained);
-  for (const double b : near_mean.b) out.put(std::asinh(b));
+  put_coefficients(out, near_mean, 1, errors);
   for (int64_t t = begin; t < end; ++t)
     for (size_t i = 0; i < left.b.size(); ++i) r[t] -= left.b[i] * local_columns(t)[i];
   const double g = put_law(out, r, begin, end, floor, 1);

@@ -56,6 +56,17 @@ void load_lanes(const float* z, int64_t count, int64_t n, const SummaryScaling& 
 
 }  // namespace
 
+SummaryOptions summary_options(int version, int64_t channels) {
+  if (version != 2 && version != kSummaryVersion)
+    throw ModelError(fmt::format("version {} of the statistics, this program has 2 and {}", version, kSummaryVersion),
+                     "train the model again, or use the program it was trained with");
+  SummaryOptions options;
+  options.channels.clear();
+  for (int64_t c = 0; c < channels; ++c) options.channels.push_back(fmt::format("z{}", c + 1));
+  options.errors = options.cubic = version > 2;
+  return options;
+}
+
 Summary::Summary(SummaryOptions options, SummaryScaling scaling)
     : options_(std::move(options)), scaling_(std::move(scaling)) {
   check(options_, scaling_);
@@ -85,8 +96,9 @@ void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int thre
       put_innovations(features, work, c);
       put_blocks(features, work, c);
       put_dynamics(features, work, c, options_);
-      put_first_regression(features, work, i);
-      put_second_regression(features, work, i);
+      put_first_regression(features, work, i, options_.errors);
+      if (options_.cubic) put_cubic_regression(features, work, i, options_.errors);
+      put_second_regression(features, work, i, options_.errors);
     }
     for (int i = 0; i < d; ++i)
       for (int j = i + 1; j < d; ++j) put_pair(features, work, work.channels[i], work.channels[j], options_.pair_grid);

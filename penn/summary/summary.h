@@ -14,7 +14,6 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -27,6 +26,8 @@ struct SummaryOptions {
   int bins = 9;       // of the value, for conditional moments
   int grid = 6;       // bins per side of the (value, velocity) grid
   int pair_grid = 5;  // bins per side of the grid of two channels' values
+  bool errors = true;  // of the coefficients of regressions: they say how wide a posterior is
+  bool cubic = true;   // the regression of the cube's increment
   bool operator==(const SummaryOptions&) const = default;
 };
 
@@ -45,7 +46,9 @@ struct SummaryScaling {
   bool operator==(const SummaryScaling&) const = default;
 };
 
-inline constexpr int kSummaryVersion = 2;  // of the definitions: a network trained with others cannot use these
+inline constexpr int kSummaryVersion = 3;  // of the definitions, kept with every network
+// The options of the networks of a version: 2 has no errors and no cubic. ModelError for one that this program does not have.
+SummaryOptions summary_options(int version, int64_t channels);
 inline constexpr int64_t kSummaryMinLength = 8;
 
 // z (B, n, d). Looks at up to half a million values, spread evenly. DataError where z is too short or holds numbers
@@ -65,9 +68,6 @@ class Summary {
   // z (B, n, d) in its own units, n >= 8 -> out (B, F). Finite for finite z, within [-1e4, 1e4]; the numbers of a
   // trajectory do not depend on its neighbours or on the number of threads (0: one per processor).
   void compute(const float* z, int64_t B, int64_t n, float* out, int threads = 0) const;
-
-  nlohmann::json to_json() const;                        // options, scaling, version
-  static Summary from_json(const nlohmann::json& json);  // ModelError for anything that does not fit
 
  private:
   SummaryOptions options_;

@@ -296,8 +296,9 @@ std::vector<double> summary_reference(const SummaryOptions& options, const Summa
     put_innovations(out, c);
     put_blocks(out, c);
     put_dynamics(out, c, options);
-    put_first_regression(out, c, others);
-    put_second_regression(out, c, others);
+    put_first_regression(out, c, others, options.errors);
+    if (options.cubic) put_cubic_regression(out, c, others, options.errors);
+    put_second_regression(out, c, others, options.errors);
   }
   for (int64_t i = 0; i < d; ++i)
     for (int64_t j = i + 1; j < d; ++j) put_pair(out, channels[i], channels[j], options.pair_grid);

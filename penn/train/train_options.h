@@ -16,7 +16,7 @@ struct TrainOptions {
   // The budget: exactly one is positive.
   double minutes = 0;
   int64_t steps = 0, epochs = 0;
-  int64_t batch = 256;
+  int64_t batch = 384;
   std::vector<std::string> encoders;  // side by side; empty: the preset's
   int components = 10;
   bool full_covariance = true;

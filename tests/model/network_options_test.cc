@@ -16,6 +16,7 @@ NetworkOptions unusual() {
   o.coordinates.assign(static_cast<size_t>(o.mixture.parameters), "box");
   o.coordinates[0] = "linear";
   o.limit_widths();
+  o.decoder_stem = true;
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   o.length_low = 100;
@@ -55,6 +56,7 @@ TEST(network_options_test, damaged_json_is_refused) {
     nlohmann::json bad = good;
     bad.erase(key);
     if (key == "coordinates") EXPECT_FALSE(network_options_from_json(bad).in_box(1));  // as the first model files
+    else if (key == "decoder_stem") EXPECT_FALSE(network_options_from_json(bad).decoder_stem);
     else if (key == "least_precision") EXPECT_TRUE(network_options_from_json(bad).mixture.least_precision.empty());
     else EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
     refused(key.c_str(), nullptr);

@@ -107,6 +107,18 @@ TEST(penn_network_test, first_block_skips_linearly_and_the_others_identically) {
   EXPECT_FALSE(p.contains("block2.skip.weight"));
 }
 
+TEST(penn_network_test, with_a_stem_every_block_skips_identically) {
+  torch::manual_seed(2);
+  ResNet decoder(7, 4, 1, 3, /*stem=*/true);
+  const torch::Tensor x = torch::randn({5, 7});
+  auto p = decoder.named_parameters();
+  EXPECT_FALSE(p.contains("block1.skip.weight"));
+  const auto linear = [&](const std::string& name, const torch::Tensor& u) { return torch::matmul(u, p[name + ".weight"].t()) + p[name + ".bias"]; };
+  const torch::Tensor u = linear("stem", x);
+  const torch::Tensor v = torch::elu(linear("block1.l3", torch::elu(linear("block1.l2", torch::elu(linear("block1.l1", u)))))) + u;
+  EXPECT_LT((decoder.forward(x) - linear("last", v)).abs().max().item<float>(), 1e-6f);
+}
+
 TEST(penn_network_test, fixed_features_are_standardised_clipped_and_never_nan) {
   torch::manual_seed(3);
   MeanAndEnd encoder;

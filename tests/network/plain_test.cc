@@ -28,6 +28,8 @@ SavedModel random_model(const std::string& system_name, const std::string& prese
   const int d = static_cast<int>(choice.system.observations[static_cast<size_t>(choice.observation)].channels.size());
   const int M = static_cast<int>(choice.system.parameters.size());
   NetworkOptions options = preset == "paper" ? paper_network(d, M) : fast_network(d, M);
+  if (preset == "convolution") options.encoders = {"statistics", "convolution"};
+  if (preset == "first") options.decoder_stem = false, options.encoder_settings["statistics"] = {{"version", 2}};  // as the first models were
   options.length_low = static_cast<double>(lengths.low);
   options.length_high = static_cast<double>(lengths.high);
   options.sampling_low = options.sampling_high = choice.system.simulation.sampling.low;
@@ -58,7 +60,7 @@ SavedModel random_model(const std::string& system_name, const std::string& prese
 }
 
 TEST(plain_test, embedding_and_free_vector_are_those_of_the_modules) {
-  for (const std::string what : {"soup fast", "cfhn:x1x2 fast", "oup paper", "airfoil paper"}) {
+  for (const std::string what : {"soup fast", "cfhn:x1x2 fast", "oup paper", "airfoil paper", "airfoil first", "soup convolution", "cfhn:x1x2 convolution"}) {
     const std::string system_name = what.substr(0, what.find(' ')), preset = what.substr(what.find(' ') + 1);
     const SavedModel saved = random_model(system_name, preset, {100, 400}, "penn-plain-test.safetensors");
     const ModelFile model = open_model(saved.path);
@@ -119,12 +121,12 @@ TEST(plain_test, answers_do_not_depend_on_neighbours_or_threads) {
 TEST(plain_test, an_encoder_that_inference_cannot_run_is_named) {
   SavedModel saved = random_model("soup", "fast", {100, 400}, "penn-plain-test-4.safetensors");
   ModelFile model = open_model(saved.path);
-  model.info.network.encoders = {"convolution"};
+  model.info.network.encoders = {"crystal_ball"};
   try {
     const PlainNetwork network(model);
     FAIL();
   } catch (const ModelError& error) {
-    EXPECT_NE(error.full_text().find("cannot run the encoder 'convolution'"), std::string::npos);
+    EXPECT_NE(error.full_text().find("cannot run the encoder 'crystal_ball'"), std::string::npos);
   }
 }
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "penn/base/error.h"
@@ -175,36 +174,26 @@ std::string message_of(const std::function<void()>& action) {
   return "no ModelError";
 }
 
-TEST(summary_test, json_brings_back_the_same_object) {
-  const Sample s = simulate("dvdp", 20, 50);
-  const Summary summary({.channels = {"x"}, .lags = {0, 1, 7}, .bins = 5, .grid = 3, .pair_grid = 2},
-                        measure_scaling(s.z.data(), s.B, s.n, s.d));
-  const Summary back = Summary::from_json(nlohmann::json::parse(summary.to_json().dump()));
-  EXPECT_EQ(back.options(), summary.options());
-  EXPECT_EQ(back.scaling(), summary.scaling());
-  EXPECT_EQ(back.names(), summary.names());
+TEST(summary_test, options_that_make_no_sense_are_refused) {
+  const auto refused = [](const SummaryOptions& options, const ChannelScale& scale = {}) { return message_of([&] { Summary(options, {{scale}}); }); };
+  EXPECT_EQ(refused({.lags = {0, 1, 300}}), "summary: lag 300 is too long; 256 is the longest");
+  EXPECT_EQ(refused({.lags = {0, 1, 4, 2}}), "summary: lags must ascend");
+  EXPECT_EQ(refused({.lags = {1, 2}}), "summary: lags must begin with 0, 1");
+  EXPECT_EQ(refused({.bins = 1}), "summary: 1 bins; 2 to 16 are possible");
+  EXPECT_EQ(refused({.channels = {"x", "y"}}), "summary: 2 channels but scales of 1");
+  EXPECT_EQ(refused({}, {.second = 0}), "summary: a scale of 0; it must be positive");
 }
 
-TEST(summary_test, json_that_does_not_fit_is_refused) {
-  const nlohmann::json good = Summary({}, {{ChannelScale{}}}).to_json();
-  const auto refused = [&](const char* key, const nlohmann::json& value) {
-    nlohmann::json bad = good;
-    if (value.is_null()) bad.erase(key);
-    else bad[key] = value;
-    return message_of([&] { Summary::from_json(bad); });
-  };
-  EXPECT_EQ(refused("version", 99),
-            "summary: version 99 of the statistics, this program has 2\nhint: train the model again, or use the "
-            "program it was trained with");
-  EXPECT_NE(refused("lags", nullptr).find("lags"), std::string::npos);
-  EXPECT_EQ(refused("lags", {0, 1, 300}), "summary: lag 300 is too long; 256 is the longest");
-  EXPECT_EQ(refused("lags", {0, 1, 4, 2}), "summary: lags must ascend");
-  EXPECT_EQ(refused("lags", {1, 2}), "summary: lags must begin with 0, 1");
-  EXPECT_EQ(refused("bins", 1), "summary: 1 bins; 2 to 16 are possible");
-  EXPECT_EQ(refused("channels", {"x", "y"}), "summary: 2 channels but scales of 1");
-  nlohmann::json zero = good;
-  zero["scaling"][0]["second"] = 0;
-  EXPECT_EQ(message_of([&] { Summary::from_json(zero); }), "summary: a scale of 0; it must be positive");
+TEST(summary_test, networks_of_version_2_keep_their_statistics) {
+  const auto names = [](int version) { return Summary(summary_options(version, 1), {{ChannelScale{}}}).names(); };
+  const std::vector<std::string> old = names(2), now = names(kSummaryVersion);
+  EXPECT_EQ(old.size(), 589u);
+  std::vector<std::string> without;
+  for (const std::string& name : now)
+    if (name.find("log error of") == std::string::npos && name.find("increment of u^3") == std::string::npos) without.push_back(name);
+  EXPECT_EQ(without, old);
+  EXPECT_EQ(message_of([] { summary_options(99, 1); }),
+            "version 99 of the statistics, this program has 2 and 3\nhint: train the model again, or use the program it was trained with");
 }
 
 TEST(summary_test, what_is_too_short_or_not_finite_is_refused) {

@@ -6,21 +6,21 @@ set -eu
 cd "$(dirname "$0")/.."
 penn=${PENN:-build/penn}
 
-# SYSTEM, minutes on one core, lengths, further options
+# SYSTEM, lengths, budget on one core, further options
 recipe() {
   case $1 in
-    soup)       echo "soup      45  200:5000" ;;
-    oup)        echo "oup       110 200:5000" ;;
-    dvdp)       echo "dvdp      45  200:2000" ;;
-    cfhn-x1x2)  echo "cfhn:x1x2 50  500:2000 --coordinates linear" ;;
-    cfhn-x1)    echo "cfhn:x1   50  500:2000 --coordinates a2,b2,c2,g2,alpha2,D2" ;;
-    cfhn-mean)  echo "cfhn:mean 50  500:2000 --coordinates box" ;;
-    airfoil)    echo "airfoil   60  300:2000 --coordinates D_gauss,D_levy,alpha" ;;
-    soup-paper) echo "soup      45  1000 --preset paper --batch 64 --validation 2000" ;;
-    oup-paper)  echo "oup       110 1000 --preset paper --batch 64 --validation 2000" ;;
-    dvdp-full-10)     echo "dvdp 10 500" ;;
-    dvdp-diagonal-10) echo "dvdp 10 500 --covariance diagonal" ;;
-    dvdp-diagonal-30) echo "dvdp 10 500 --covariance diagonal --components 30" ;;
+    soup)       echo "soup      200:5000 --minutes 45" ;;
+    oup)        echo "oup       200:5000 --minutes 110" ;;
+    dvdp)       echo "dvdp      200:2000 --minutes 45" ;;
+    cfhn-x1x2)  echo "cfhn:x1x2 500:2000 --steps 11000 --coordinates box" ;;
+    cfhn-x1)    echo "cfhn:x1   500:2000 --steps 13000 --coordinates box" ;;
+    cfhn-mean)  echo "cfhn:mean 500:2000 --minutes 50 --coordinates box" ;;
+    airfoil)    echo "airfoil   300:2000 --minutes 60 --coordinates D_gauss,D_levy,alpha" ;;
+    soup-paper) echo "soup      1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
+    oup-paper)  echo "oup       1000 --minutes 110 --preset paper --batch 64 --validation 2000" ;;
+    dvdp-full-10)     echo "dvdp 500 --minutes 10" ;;
+    dvdp-diagonal-10) echo "dvdp 500 --minutes 10 --covariance diagonal" ;;
+    dvdp-diagonal-30) echo "dvdp 500 --minutes 10 --covariance diagonal --components 30" ;;
     *) echo "$0: unknown model '$1'; known are: $all" >&2; exit 2 ;;
   esac
 }
@@ -43,12 +43,12 @@ lengths_to_evaluate() { # the paper's among them
 }
 all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-paper oup-paper dvdp-full-10 dvdp-diagonal-10 dvdp-diagonal-30"
 
-train() { # name system minutes lengths options...
-  model=$(folder "$1")/$1.safetensors system=$2 minutes=$3 lengths=$4
-  shift 4
+train() { # name system lengths options...
+  model=$(folder "$1")/$1.safetensors system=$2 lengths=$3
+  shift 3
   if [ -e "$model" ]; then return; fi
   if [ -e "$model.checkpoint" ]; then "$penn" train "$system" -o "$model" --threads 1 --resume
-  else "$penn" train "$system" -o "$model" --threads 1 --minutes "$minutes" --length "$lengths" "$@"
+  else "$penn" train "$system" -o "$model" --threads 1 --length "$lengths" "$@"
   fi
 }
 

@@ -97,7 +97,7 @@ void add_command_simulate(CLI::App& app, Run& run) {
   command->add_option("--seed", options->simulator.seed, "Seed of all random numbers")->capture_default_str();
   command->add_option("--threads", options->simulator.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
   command->add_option("--length", options->simulator.length, "Samples per trajectory (default: the system's)")->check(CLI::Range(2, 1000000000));
-  command->add_option("--set", options->set, "Fix a parameter: name=value (may be repeated)")->allow_extra_args(false);
+  command->add_option("--set", options->set, "Fix parameters: name=value,name=value (may be repeated)")->delimiter(',')->allow_extra_args(false);
   command->add_flag("--csv", options->csv, "One CSV file per trajectory instead of NPY files");
   command->add_flag("--force", options->force, "Replace files in a directory that is not empty");
   command->add_flag("--interpret", options->interpret, "Use the slow reference interpreter instead of compiled code");

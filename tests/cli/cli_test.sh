@@ -77,6 +77,7 @@ expect "nothing to write" 2 "nothing to write" "$penn" simulate soup -n 3
 expect "unknown system" 1 "there is no system file" "$penn" simulate sup -n 3 -o zero
 expect "no observation" 1 "choose one of: cfhn:x1x2" "$penn" simulate cfhn -n 3 -o zero
 expect "settings before the system" 0 "3 trajectories" "$penn" simulate --set alpha=1.5 --set H=0.5 oup -n 3 --length 20 -o before
+expect "settings in one word" 0 "3 trajectories" "$penn" simulate oup -n 3 --length 20 -o word --set alpha=1.5,H=0.5
 expect "a file where a directory is meant" 2 "one CSV file per trajectory" "$penn" simulate oup -n 3 -o zero.csv
 expect "unknown parameter" 2 "did you mean 'alpha'" "$penn" simulate oup -n 3 -o zero --set alpa=1.5
 expect "setting without value" 2 "not of the form" "$penn" simulate oup -n 3 -o zero --set alpha

@@ -11,13 +11,19 @@ fail() { echo "FAILED: $*"; failures=$((failures + 1)); }
 train="$penn train soup -o model.safetensors --steps 10000000 --batch 16 --length 40 --validation 100 --checkpoint-seconds 0.05 --threads 1 --quiet"
 last=0
 kills=0
+start=0
 while [ $kills -lt 20 ]; do
   resume=""
   [ -f model.safetensors.checkpoint ] && resume="--resume"
   $train $resume 2>err &
   child=$!
-  # Between 0.9 and 1.7 s, in steps that never fall on the same phase of the checkpoints.
-  sleep "$(awk "BEGIN { print 0.9 + ($kills * 0.137) % 0.8 }")"
+  # As long as the first checkpoint takes on this machine as it is now, and up to 0.8 s more, in steps that never fall on the same phase of the checkpoints.
+  while [ $kills -eq 0 ] && [ ! -f model.safetensors.checkpoint ] && kill -0 $child 2>/dev/null; do
+    sleep 0.1
+    start=$(awk "BEGIN { print $start + 0.1 }")
+  done
+  [ $kills -gt 0 ] || start=$(awk "BEGIN { print ($start > 0.9 ? $start : 0.9) }")
+  sleep "$(awk "BEGIN { print ($kills > 0) * $start + ($kills * 0.137) % 0.8 }")"
   kill -KILL $child 2>/dev/null || { fail "training ended by itself: $(cat err)"; break; }
   wait $child 2>/dev/null
   kills=$((kills + 1))

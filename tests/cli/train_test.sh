@@ -28,9 +28,9 @@ expect "nothing to resume" 1 "there is no unfinished training" "$penn" train sou
 check "nothing was written" sh -c '! ls m.safetensors* 2>/dev/null'
 
 # ---- interrupted, resumed, refused, finished
-"$penn" train soup -o m.safetensors --steps 1000000 $small --quiet &
+"$penn" train soup -o m.safetensors --steps 1000000 $small --checkpoint-seconds 0.5 --quiet &
 child=$!
-for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; done
+until [ -f m.safetensors.checkpoint ] || ! kill -0 $child; do sleep 0.2; done  # a shell's background job ignores the signal until the program asks for it
 kill -INT $child
 wait $child; code=$?
 check "interruption has exit code 130" test $code -eq 130

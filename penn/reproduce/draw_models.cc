@@ -122,7 +122,7 @@ PageData draw_cost(const PaperItem& item, Session& session) {
   const int threads = session.options().threads > 0 ? session.options().threads : processor_count();
   page.table("Training", "Ours: new trajectories for every batch, each seen once (unless a model says otherwise). Paper: a fixed set, seen in every epoch, on one RTX 4090.",
              {"model", "", "channels", "trajectories", "length", "batch", "epochs", "time"}, rows);
-  page.table("Speed", fmt::format("Measured just now with {} threads: the best of three passes over {} trajectories of the system's length. Paper, RTX 4090: more than 20,000 identified per second; 100,000 airfoil trajectories simulated in 48 s.", threads, kTimed),
+  page.table("Speed", fmt::format("Measured just now with {} thread{}: the best of three passes over {} trajectories of the system's length. Paper, RTX 4090: more than 20,000 identified per second; 100,000 airfoil trajectories simulated in 48 s.", threads, threads == 1 ? "" : "s", kTimed),
              {"model", "identified per second", "simulated per second", "100,000 simulated in"}, speeds);
   page.headline("training of all seven, hours", fmt::format("{:.1f}", minutes / 60), fmt::format("{:.1f} (RTX 4090)", hours));
   return page;

@@ -17,7 +17,8 @@ recipe() {
     cfhn-mean)  echo "cfhn:mean 500:2000 --minutes 50 --coordinates box" ;;
     airfoil)    echo "airfoil   300:2000 --minutes 60 --coordinates D_gauss,D_levy,alpha" ;;
     soup-paper) echo "soup      1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
-    oup-paper)  echo "oup       1000 --minutes 110 --preset paper --batch 64 --validation 2000" ;;
+    oup-paper)  echo "oup       1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
+    soup-half)  echo "soup      200:5000 --minutes 22.5" ;;
     dvdp-full-10)     echo "dvdp 500 --minutes 10" ;;
     dvdp-diagonal-10) echo "dvdp 500 --minutes 10 --covariance diagonal" ;;
     dvdp-diagonal-30) echo "dvdp 500 --minutes 10 --covariance diagonal --components 30" ;;
@@ -26,14 +27,14 @@ recipe() {
 }
 folder() {
   case $1 in
-    oup-paper) echo out/models ;;  # for comparison, not shipped
+    oup-paper | soup-half) echo out/models ;;  # for comparison, not shipped
     dvdp-*)    echo gallery/models ;;  # the same, where `penn reproduce tab3 -o gallery` finds them
     *)         echo models ;;
   esac
 }
 lengths_to_evaluate() { # the paper's among them
   case $1 in
-    soup)       echo 200 1000 5000 ;;
+    soup | soup-half) echo 200 1000 5000 ;;
     oup)        echo 200 1000 5000 10000 ;;  # the last beyond its training
     dvdp)       echo 200 500 2000 ;;
     dvdp-*)     echo 500 ;;
@@ -41,7 +42,7 @@ lengths_to_evaluate() { # the paper's among them
     *)          echo 1000 ;;
   esac
 }
-all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-paper oup-paper dvdp-full-10 dvdp-diagonal-10 dvdp-diagonal-30"
+all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-paper oup-paper soup-half dvdp-full-10 dvdp-diagonal-10 dvdp-diagonal-30"
 
 train() { # name system lengths options...
   model=$(folder "$1")/$1.safetensors system=$2 lengths=$3

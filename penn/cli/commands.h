@@ -18,6 +18,7 @@ void add_command_info(CLI::App& app, Run& run);
 void add_command_bench(CLI::App& app, Run& run);
 void add_command_infer(CLI::App& app, Run& run);
 void add_command_evaluate(CLI::App& app, Run& run);
+void add_command_calibrate(CLI::App& app, Run& run);
 void add_command_serve(CLI::App& app, Run& run);
 void add_command_reproduce(CLI::App& app, Run& run);
 #ifdef PENN_HAVE_TORCH

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
 #endif
   penn::add_command_infer(app, run);
   penn::add_command_evaluate(app, run);
+  penn::add_command_calibrate(app, run);
   penn::add_command_reproduce(app, run);
   penn::add_command_serve(app, run);
   penn::add_command_bench(app, run);

@@ -80,6 +80,8 @@ class GaussianMixture {
   GaussianMixture rescaled(std::span<const double> lo, std::span<const double> hi) const;
   // The inverse: the law of s when this is the law of theta.
   GaussianMixture unscaled(std::span<const double> lo, std::span<const double> hi) const;
+  // Every component's width in coordinate k times factors[k] > 0; weights, centres and the correlations within a component stay.
+  GaussianMixture with_widths(std::span<const double> factors) const;
 
  private:
   GaussianMixture() = default;

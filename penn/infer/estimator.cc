@@ -28,6 +28,7 @@ Estimator::Estimator(Estimator&&) noexcept = default;
 std::vector<Estimate> Estimator::estimate(const float* z, int64_t B, int64_t n, const float* sampling) const {
   const int64_t d = model_.info.network.inputs, E = network_->embedding_size(), K = network_->output_size();
   const MixtureShape shape = model_.info.network.mixture;
+  const std::vector<double> widths = model_.info.widths.is_empty() ? std::vector<double>() : model_.info.widths.at(n);
   const Box box = parameter_box(system());
   // Linear coordinates of the network lie in [-1, 1]: the affine map that takes these to the parameter, and leaves box coordinates as they are.
   std::vector<double> low = box.lo, high = box.hi;
@@ -46,7 +47,8 @@ std::vector<Estimate> Estimator::estimate(const float* z, int64_t B, int64_t n, 
     parallel_for(count, threads_, [&](int64_t b, int) {
       const std::vector<double> free(y.data() + b * K, y.data() + (b + 1) * K);
       const auto kind = shape.full ? CovarianceKind::kFull : CovarianceKind::kDiagonal;
-      const GaussianMixture mixture = GaussianMixture::from_free_vector(free, static_cast<size_t>(shape.components), static_cast<size_t>(shape.parameters), kind, shape.least_precision);
+      GaussianMixture mixture = GaussianMixture::from_free_vector(free, static_cast<size_t>(shape.components), static_cast<size_t>(shape.parameters), kind, shape.least_precision);
+      if (!widths.empty()) mixture = mixture.with_widths(widths);
       results[static_cast<size_t>(first + b)] = Estimate{Posterior(mixture.unscaled(minus_one, plus_one).rescaled(low, high), coordinates, box),
                                                          model_.info.familiarity.share_beyond(embedding.data() + b * E)};
     });

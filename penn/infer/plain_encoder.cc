@@ -44,7 +44,11 @@ class PlainStatistics final : public PlainEncoder {
     const std::vector<double> v = model.file.read<double>(kNetworkPrefix + prefix + "scaling", {d, 5});
     SummaryScaling scaling;
     for (size_t c = 0; c < d; ++c) scaling.channels.push_back({v[5 * c], v[5 * c + 1], v[5 * c + 2], v[5 * c + 3], v[5 * c + 4]});
-    return Summary(summary_options(version, static_cast<int64_t>(d)), scaling);
+    try {
+      return Summary(summary_options(version, static_cast<int64_t>(d)), scaling);
+    } catch (const ModelError& error) {
+      throw ModelError(fmt::format("{}: {}", model.file.name(), error.what()), error.hint());
+    }
   }
 
   Summary summary_;

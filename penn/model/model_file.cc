@@ -39,9 +39,10 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
   const json summary = {{"lengths", {info.lengths.low, info.lengths.high}}, {"sampling", {info.sampling.low, info.sampling.high}},
                         {"on_lattice", info.on_lattice}, {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
                         {"trajectories", info.trajectories}, {"minutes", info.minutes}};
-  const Metadata metadata = {{"format", fmt::format("penn model {}", kFormat)}, {"version", info.version}, {"system", info.system_text},
+  Metadata metadata = {{"format", fmt::format("penn model {}", kFormat)}, {"version", info.version}, {"system", info.system_text},
                              {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training.dump()},
                              {"summary", summary.dump()}};
+  if (!info.widths.is_empty()) metadata["widths"] = to_json(info.widths).dump();
   std::vector<TensorView> tensors = std::move(network);
   const auto add = [&](const char* name, const auto& values, Shape shape) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
@@ -59,6 +60,19 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
   add("values.low", info.value_low, {info.value_low.size()});
   add("values.high", info.value_high, {info.value_high.size()});
   add("curve", curve, {info.curve.size(), kCurveColumns});
+  write_safetensors(path, metadata, std::move(tensors));
+}
+
+void save_with_widths(const fs::path& path, const ModelFile& model, const WidthCorrection& widths) {
+  Metadata metadata = model.file.metadata();
+  metadata["widths"] = to_json(widths).dump();
+  std::vector<std::vector<char>> values;
+  std::vector<TensorView> tensors;
+  for (const TensorInfo& t : model.file.tensors()) {
+    values.emplace_back(t.end - t.begin);
+    model.file.read_bytes(t, values.back().data());
+    tensors.push_back({t.name, t.type, t.shape, values.back().data()});
+  }
   write_safetensors(path, metadata, std::move(tensors));
 }
 
@@ -133,6 +147,13 @@ ModelFile open_model(SafetensorsFile opened) {
   for (size_t c = 0; c < d; ++c)
     if (!(std::isfinite(info.value_low[c]) && std::isfinite(info.value_high[c]) && info.value_low[c] <= info.value_high[c])) refuse("its range of observed values makes no sense");
   if (info.on_lattice.size() != d) refuse("its description is of another number of channels");
+  if (file.metadata().count("widths")) {
+    try {
+      info.widths = width_correction_from_json(parse_entry(file, "widths"), M);
+    } catch (const ModelError& error) {
+      refuse(error.what());
+    }
+  }
   const NetworkOptions& net = info.network;
   if (info.lengths.low < 2 || info.lengths.low > info.lengths.high || info.lengths.high > 1'000'000'000 || static_cast<double>(info.lengths.low) != net.length_low ||
       static_cast<double>(info.lengths.high) != net.length_high || info.sampling.low != net.sampling_low || info.sampling.high != net.sampling_high)
@@ -190,6 +211,14 @@ std::string describe_model(const ModelFile& model) {
                      info.steps, info.trajectories, info.minutes, info.validation_nll, 100 * info.discarded_share);
   out += "  options:";
   for (const auto& [key, value] : info.training.items()) out += fmt::format(" {}={}", key, value.dump());
+  if (!info.widths.is_empty()) {
+    out += fmt::format("\n  widths of the posteriors corrected, measured on {} fresh trajectories of each length:", info.widths.trajectories);
+    for (size_t i = 0; i < info.widths.lengths.size(); ++i) {
+      out += fmt::format("\n    {:>6} samples", info.widths.lengths[i]);
+      for (size_t k = 0; k < model.system.parameters.size(); ++k)
+        out += fmt::format("{} {} {:.3f}", k ? "," : ":", model.system.parameters[k].name, info.widths.factors[i * model.system.parameters.size() + k]);
+    }
+  }
   out += fmt::format("\n\nUse\n  length {} samples, sampling {}\n", range(info.lengths.low, info.lengths.high), range(info.sampling.low, info.sampling.high));
   out += fmt::format("\nNetwork, {} weights\n  {}\n\n", weights, to_json(info.network).dump());
   return out + describe_system(model.system);

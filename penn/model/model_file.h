@@ -10,6 +10,7 @@
 #include "penn/base/safetensors.h"
 #include "penn/model/familiarity.h"
 #include "penn/model/network_options.h"
+#include "penn/model/width_correction.h"
 #include "penn/system/system.h"
 
 namespace penn {
@@ -34,6 +35,7 @@ struct ModelInfo {
   double minutes = 0;
   std::vector<LossPoint> curve;
   Familiarity familiarity;
+  WidthCorrection widths;          // of the posteriors
 };
 
 struct ModelFile {
@@ -47,6 +49,8 @@ inline constexpr char kNetworkPrefix[] = "network.";
 
 // network: its tensors, names with kNetworkPrefix.
 void save_model(const std::filesystem::path& path, const ModelInfo& info, std::vector<TensorView> network);
+// The same model with other widths, as a new file. Nothing else changes, not a bit of the network.
+void save_with_widths(const std::filesystem::path& path, const ModelFile& model, const WidthCorrection& widths);
 // Checks everything but the network's tensors; ModelError with the reason where something is missing, damaged, of another version or
 // does not fit together.
 ModelFile open_model(const std::filesystem::path& path);

@@ -19,7 +19,7 @@ nlohmann::ordered_json to_json(const TrainOptions& o) {
           {"encoders", o.encoders}, {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"coordinates", o.coordinates}, {"dataset", o.dataset_size},
           {"dataset_folder", o.dataset_folder}, {"length", {o.lengths.low, o.lengths.high}}, {"validation", o.validation}, {"seed", o.seed},
           {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"balance", o.balance}, {"lesson", o.lesson}, {"weight_decay", o.weight_decay},
-          {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}};
+          {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}, {"calibration", o.calibration}};
 }
 
 TrainOptions train_options_from_json(const nlohmann::json& j) {
@@ -49,6 +49,7 @@ TrainOptions train_options_from_json(const nlohmann::json& j) {
     j.at("balance").get_to(o.balance);
     j.at("lesson").get_to(o.lesson);
     j.at("validations").get_to(o.validations);
+    o.calibration = j.value("calibration", int64_t{0});  // models of before have none
     return o;
   } catch (const nlohmann::json::exception& error) {
     throw ModelError(fmt::format("training options: {}", error.what()));
@@ -83,6 +84,7 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   o.ema = 0;
   o.balance = 0;
   o.lesson = 0;
+  o.calibration = 0;
   return o;
 }
 
@@ -117,6 +119,13 @@ NetworkOptions network_for(const TrainOptions& options, const System& system, in
   return network;
 }
 
+int64_t calibration_count(const TrainOptions& options, int64_t trajectories) {
+  if (options.calibration >= 0) return options.calibration;
+  const bool is_fixed = options.dataset_size > 0 || !options.dataset_folder.empty();
+  const int64_t share = std::min<int64_t>(trajectories / 50, 24000);
+  return is_fixed || share < 2000 ? 0 : share;
+}
+
 void check_options(const TrainOptions& o) {
   const int budgets = (o.minutes > 0) + (o.steps > 0) + (o.epochs > 0);
   if (budgets != 1) throw UsageError("the budget must be one of --minutes, --steps and --epochs", "for example: --minutes 10");
@@ -127,6 +136,7 @@ void check_options(const TrainOptions& o) {
   if (o.optimiser != "adam" && o.optimiser != "soap") throw UsageError(fmt::format("unknown optimiser '{}'", o.optimiser), "optimisers: soap, adam");
   if (o.batch < 2) throw UsageError(fmt::format("a batch needs at least 2 trajectories, got {}", o.batch));
   if (o.validation < 100) throw UsageError(fmt::format("the validation set needs at least 100 trajectories, got {}", o.validation));
+  if (o.calibration > 0 && o.calibration < 1000) throw UsageError(fmt::format("widths cannot be told from {} trajectories", o.calibration), "give --calibration 1000 or more, or 0 for none");
   if (o.lengths.low < 8 || o.lengths.low > o.lengths.high) throw UsageError(fmt::format("the length range {}:{} is empty or below 8 samples", o.lengths.low, o.lengths.high));
   if (is_fixed && !o.lengths.is_single()) throw UsageError("a fixed data set has one length", "give one length: --length 1000");
 }

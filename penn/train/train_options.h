@@ -38,6 +38,7 @@ struct TrainOptions {
   double clip = 1;               // of the gradient's norm; 0: none
   double ema = 0.999;            // of the weights that are validated and kept; 0: none
   int validations = 40;          // during the budget
+  int64_t calibration = -1;      // fresh trajectories on which the widths of the posteriors are set at the end (penn/infer/measure_widths.h); 0: none; -1: by the budget (calibration_count)
 };
 
 nlohmann::ordered_json to_json(const TrainOptions& options);
@@ -51,6 +52,10 @@ std::vector<std::string> differing_options(const TrainOptions& a, const TrainOpt
 TrainOptions preset_options(const std::string& preset, const System& system);
 std::vector<std::string> coordinates_of(const std::string& text, const System& system);  // (M); UsageError for a name that is no parameter
 NetworkOptions network_for(const TrainOptions& options, const System& system, int observation);
+
+// For a training that has seen so many trajectories: a fiftieth of them, which costs less than a fiftieth of its time, at most 24,000, or none where
+// they are too few to tell a width, or where the training was given a fixed set: it must not learn from more.
+int64_t calibration_count(const TrainOptions& options, int64_t trajectories);
 
 // Throws UsageError where the values make no sense together.
 void check_options(const TrainOptions& options);

@@ -13,6 +13,7 @@
 #include "penn/base/parallel.h"
 #include "penn/dataset/batch_stream.h"
 #include "penn/density/box_coordinates.h"
+#include "penn/infer/measure_widths.h"
 #include "penn/network/blas.h"
 #include "penn/network/mixture_head.h"
 #include "penn/network/network_file.h"
@@ -37,6 +38,14 @@ constexpr int64_t kLengthsPerStep = 4;
 constexpr int64_t kMostSkippedInARow = 10;  // then the weights go back to the last good ones
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+struct TemporaryFile {
+  fs::path path;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+};
 
 class Trainer {
  public:
@@ -289,7 +298,7 @@ class Trainer {
     is_complete_ = true;
   }
 
-  void show(bool is_validation) {
+  void show(bool is_validation, double calibrated = -1) {
     if (!report_) return;
     TrainStatus status;
     status.progress = &progress_;
@@ -299,6 +308,7 @@ class Trainer {
     status.simulating_share = seconds_here_ > 0 ? simulating_ / seconds_here_ : 0;
     status.train_nll = progress_.train_count > 0 ? progress_.train_nll / progress_.train_count : std::nan("");
     status.is_validation = is_validation;
+    status.calibrated = calibrated;
     report_(status);
   }
 
@@ -320,16 +330,16 @@ class Trainer {
   }
 
   TrainResult finish() {
-    if (is_complete_) {
-      note_discarded();
-      write_model();
-      write_curve();
-      std::error_code ignored;
-      fs::remove(checkpoint_path(run_.model), ignored);
-    } else {
-      save();
-    }
+    save();  // also at the end: setting the widths takes its time and may be interrupted
     TrainResult result;
+    if (is_complete_) {
+      write_model(result.widths);
+      if (is_complete_) {
+        write_curve();
+        std::error_code ignored;
+        fs::remove(checkpoint_path(run_.model), ignored);
+      }
+    }
     result.is_complete = is_complete_;
     result.progress = progress_;
     result.simulating_share = seconds_here_ > 0 ? simulating_ / seconds_here_ : 0;
@@ -339,7 +349,7 @@ class Trainer {
     return result;
   }
 
-  void write_model() {
+  void write_model(WidthCorrection& widths) {
     if (best_.empty()) throw Error("training gave no usable network: every validation was not finite", "use a smaller learning rate, or narrower parameter ranges");
     set_flat_weights(best_);
     network_->to(torch::kCPU);
@@ -363,7 +373,27 @@ class Trainer {
     measure_values(validation_, info.value_low, info.value_high);
     info.on_lattice = find_lattices(validation_);
     info.familiarity = measure_familiarity(*network_, fresh_for_familiarity(), validation_);
-    save_model(run_.model, info, *network_);
+    const int64_t count = calibration_count(options_, info.trajectories);
+    if (count == 0) return save_model(run_.model, info, *network_);
+    const TemporaryFile uncorrected{run_.model.string() + ".uncorrected"};
+    save_model(uncorrected.path, info, *network_);
+    set_widths(uncorrected.path, count, widths);
+  }
+
+  // The widths are measured on the model as inference will run it.
+  void set_widths(const fs::path& uncorrected, int64_t count, WidthCorrection& widths) {
+    WidthOptions options;
+    options.threads = simulator_options_.threads;
+    options.count = options_.lengths.is_single() ? count : count / 3;
+    options.progress = [&](int64_t done, int64_t all) {
+      show(false, static_cast<double>(done) / static_cast<double>(all));
+      return !run_.should_stop();
+    };
+    const std::optional<WidthCorrection> measured = measure_widths(open_model(uncorrected), options);
+    is_complete_ = measured.has_value();
+    if (!is_complete_) return;
+    widths = *measured;
+    save_with_widths(run_.model, open_model(uncorrected), widths);
   }
 
   // Trajectories that neither training nor validation has seen, over the whole length range.

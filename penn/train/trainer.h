@@ -27,6 +27,7 @@ struct TrainStatus {
   double trajectories_per_second = 0, simulating_share = 0;
   double train_nll = 0;           // since the last validation, the parameters' own units
   bool is_validation = false;     // a new row of the loss curve has just been added
+  double calibrated = -1;         // share of the last step, which sets the widths of the posteriors; -1: it has not begun
 };
 using TrainReport = std::function<void(const TrainStatus&)>;
 
@@ -35,6 +36,7 @@ struct TrainResult {
   Progress progress;
   double simulating_share = 0;
   int64_t peak_memory = 0;        // bytes
+  WidthCorrection widths;         // of the posteriors, as set at the end
 };
 
 TrainResult train(const System& system, int observation, const TrainRun& run, const TrainReport& report = nullptr);

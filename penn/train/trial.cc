@@ -49,6 +49,7 @@ Trial try_coordinates(const System& system, int observation, const TrainRun& run
   trial_run.options.minutes = 0;
   trial_run.options.steps = run.options.steps > 0 ? std::clamp<int64_t>(run.options.steps / 10, 1, kSteps) : kSteps;
   trial_run.options.validations = 4;
+  trial_run.options.calibration = 0;
   Trial trial;
   const auto start = std::chrono::steady_clock::now();
   const TrainResult result = train(system, observation, trial_run, report);

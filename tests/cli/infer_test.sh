@@ -165,5 +165,13 @@ expect "no trajectories" 2 "" "$penn" evaluate "$model" -n 0
 "$penn" evaluate "$model" -n 200 --seed 5 --threads 2 --json b.json >/dev/null 2>&1
 check "the same numbers on any number of threads" sh -c "grep -v seconds a.json >a.txt; grep -v seconds b.json | cmp - a.txt"
 
+# ---- the widths of a model, set anew
+expect "calibrate" 0 "widths of the posteriors times" "$penn" calibrate "$model" -o calibrated.safetensors -n 1000 --length 100
+expect "info tells of the widths" 0 "measured on 1000 fresh trajectories of each length" "$penn" info calibrated.safetensors
+expect "the model is used with them" 0 "" "$penn" infer calibrated.safetensors slow.csv
+expect "calibrate keeps what exists" 1 "choose another name" "$penn" calibrate "$model" -o calibrated.safetensors -n 1000
+expect "calibrate does not replace its model" 2 "would be replaced" "$penn" calibrate "$model" -o "$model" --force
+expect "calibrate: too few" 2 "" "$penn" calibrate "$model" -o other.safetensors -n 10
+
 echo "$((checks - failures)) passed, $failures failed"
 [ $failures -eq 0 ]

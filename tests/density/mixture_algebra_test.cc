@@ -118,6 +118,21 @@ TEST(mixture_algebra_test, a_million_draws_agree_with_marginal_and_projection_in
   EXPECT_NEAR(third.sd(), std::sqrt(q.covariance()(3, 3)), 1e-12);
 }
 
+TEST(mixture_algebra_test, widths_change_and_nothing_else) {
+  const auto q = random_mixture(4, 3, 78);
+  const std::vector<double> factors = {0.5, 1.0, 3.0};
+  const auto w = q.with_widths(factors);
+  for (std::size_t j = 0; j < 4; ++j) {
+    EXPECT_NEAR(w.log_weight(j), q.log_weight(j), 1e-14);
+    const auto before = q.component_covariance(j), after = w.component_covariance(j);
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_EQ(w.component_mean(j)[k], q.component_mean(j)[k]);
+      for (std::size_t l = 0; l < 3; ++l) EXPECT_NEAR(after(k, l), before(k, l) * factors[k] * factors[l], 1e-12 * std::abs(after(k, k)) + 1e-12);
+    }
+  }
+  EXPECT_THROW(q.with_widths(std::vector<double>{1.0}), Error);
+}
+
 TEST(mixture_algebra_test, bad_coordinates_are_refused) {
   const auto q = single_2d();
   EXPECT_THROW(q.marginal(std::vector<std::size_t>{2}), Error);

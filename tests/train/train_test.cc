@@ -93,6 +93,42 @@ TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one) {
   }
 }
 
+TEST(train_test, the_end_sets_the_widths_and_may_be_interrupted) {
+  const Folder folder;
+  const System system = load_system("soup").system;
+  TrainOptions options = small(system, 24);
+  options.calibration = 1200;
+  const fs::path whole = folder.path / "whole", parts = folder.path / "parts";
+  const TrainResult result = run(system, options, whole);
+  ASSERT_EQ(result.widths.lengths, (std::vector<int64_t>{40, 49, 60}));
+  EXPECT_EQ(result.widths.trajectories, 400);
+  EXPECT_EQ(open_model(whole).info.widths.factors, result.widths.factors);
+  EXPECT_FALSE(run(system, options, parts, false, 24).is_complete);  // all steps are done, the widths are not
+  EXPECT_FALSE(fs::exists(parts));
+  EXPECT_TRUE(fs::exists(checkpoint_path(parts)));
+  EXPECT_TRUE(run(system, options, parts, true).is_complete);
+  EXPECT_EQ(weights(whole), weights(parts));
+  EXPECT_EQ(open_model(parts).info.widths.factors, result.widths.factors);
+  EXPECT_FALSE(fs::exists(parts.string() + ".uncorrected"));
+}
+
+TEST(train_test, how_many_trajectories_set_the_widths) {
+  const System system = load_system("soup").system;
+  TrainOptions options = preset_options("fast", system);
+  EXPECT_EQ(calibration_count(options, 50'000), 0);  // too few to tell
+  EXPECT_EQ(calibration_count(options, 500'000), 10'000);
+  EXPECT_EQ(calibration_count(options, 50'000'000), 24'000);
+  options.dataset_size = 1000;
+  EXPECT_EQ(calibration_count(options, 500'000), 0);
+  EXPECT_EQ(calibration_count(preset_options("paper", system), 500'000), 0);
+  options.calibration = 5000;
+  EXPECT_EQ(train_options_from_json(to_json(options)).calibration, 5000);
+  options.steps = 1, options.lengths = {1000, 1000};
+  EXPECT_NO_THROW(check_options(options));
+  options.calibration = 10;
+  EXPECT_THROW(check_options(options), UsageError);
+}
+
 TEST(train_test, training_learns_in_all_coordinates) {
   const Folder folder;
   const System system = load_system("soup").system;

@@ -1,0 +1,78 @@
+// penn calibrate: a trained model in, the same one with the widths of its posteriors set on fresh trajectories out. `penn train` does it at its end; this is for
+// models trained without, and for those who want it at the length of their data.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "penn/base/error.h"
+#include "penn/cli/commands.h"
+#include "penn/cli/outputs.h"
+#include "penn/cli/progress.h"
+#include "penn/infer/measure_widths.h"
+
+namespace penn {
+namespace {
+
+struct Options {
+  std::string model, output;
+  int64_t count = 24000;
+  std::vector<int64_t> lengths;
+  int threads = 0;
+  bool force = false;
+};
+
+int calibrate_model(const Options& o) {
+  const std::filesystem::path file = find_model(o.model);
+  std::error_code ignored;
+  if (!o.force && std::filesystem::exists(o.output, ignored)) throw ModelError(fmt::format("'{}' exists", o.output), "choose another name, or replace it with --force");
+  check_outputs({o.output}, {file.string()});
+  const ModelFile model = open_model(file);
+  WidthOptions options{.lengths = o.lengths, .threads = o.threads};
+  std::sort(options.lengths.begin(), options.lengths.end());
+  options.lengths.erase(std::unique(options.lengths.begin(), options.lengths.end()), options.lengths.end());
+  const size_t lengths = !options.lengths.empty() ? options.lengths.size() : model.info.lengths.is_single() ? 1 : 3;
+  options.count = o.count / static_cast<int64_t>(lengths);
+  catch_interrupts();
+  std::optional<WidthCorrection> widths;
+  {
+    ProgressBar bar("calibrating", options.count * static_cast<int64_t>(lengths));
+    options.progress = [&](int64_t done, int64_t) {
+      bar.update(done);
+      return !is_interrupted();
+    };
+    widths = measure_widths(open_model(file), options);
+  }
+  if (!widths) {
+    fmt::print("stopped; nothing was written\n");
+    return 130;
+  }
+  save_with_widths(o.output, model, *widths);
+  fmt::print("{}: widths of the posteriors times, measured on {} fresh trajectories of each length,\n{:>12}", o.output, widths->trajectories, "samples");
+  for (const Parameter& p : model.system.parameters) fmt::print(" {:>9}", p.name);
+  for (size_t i = 0; i < widths->factors.size(); ++i) {
+    if (i % model.system.parameters.size() == 0) fmt::print("\n{:>12}", widths->lengths[i / model.system.parameters.size()]);
+    fmt::print(" {:>9.3f}", widths->factors[i]);
+  }
+  fmt::print("\n");
+  return 0;
+}
+
+}  // namespace
+
+void add_command_calibrate(CLI::App& app, Run& run) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand("calibrate", "Set the widths of a model's posteriors on fresh trajectories, as `penn train` does at its end");
+  command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
+  command->add_option("-o,--output", options->output, "Model file to write")->required();
+  command->add_option("-n,--count", options->count, "Number of trajectories, over all lengths")->check(CLI::Range(int64_t{1000}, int64_t{1000000000}))->capture_default_str();
+  command->add_option("--length", options->lengths, "Samples per trajectory, one length or several, with commas (default: the ends and the middle of the trained range)")
+      ->delimiter(',')
+      ->check(CLI::Range(2, 1000000000));
+  command->add_option("--threads", options->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
+  command->add_flag("--force", options->force, "Replace an existing file");
+  command->callback([options, &run] { run = [options] { return calibrate_model(*options); }; });
+}
+
+}  // namespace penn

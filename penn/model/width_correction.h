@@ -1,0 +1,26 @@
+// What the widths of a model's posteriors are multiplied with. The smallest NLL is not yet the right interval: a few trajectories in a thousand whose
+// truth lies far out cost so much that a network widens all its posteriors for them (docs/recipe.md). So the last step of a training measures, on fresh
+// trajectories, by how much, per parameter and length (penn/infer/measure_widths.h).
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+namespace penn {
+
+struct WidthCorrection {
+  std::vector<int64_t> lengths;  // rising, samples; empty: nothing is corrected
+  std::vector<double> factors;   // (lengths, M)
+  int64_t trajectories = 0;      // measured on so many, for each length
+
+  bool is_empty() const { return lengths.empty(); }
+  // (M) for a trajectory of n samples: logarithms are linear in ln n between the lengths, constant beyond them.
+  std::vector<double> at(int64_t n) const;
+};
+
+nlohmann::ordered_json to_json(const WidthCorrection& widths);
+// For M parameters; ModelError with the reason where it makes no sense.
+WidthCorrection width_correction_from_json(const nlohmann::json& json, size_t parameters);
+
+}  // namespace penn

@@ -2,9 +2,9 @@
 // models trained without, and for those who want it at the length of their data.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <set>
 
 #include "penn/base/error.h"
 #include "penn/cli/commands.h"
@@ -29,20 +29,23 @@ int calibrate_model(const Options& o) {
   if (!o.force && std::filesystem::exists(o.output, ignored)) throw ModelError(fmt::format("'{}' exists", o.output), "choose another name, or replace it with --force");
   check_outputs({o.output}, {file.string()});
   const ModelFile model = open_model(file);
-  WidthOptions options{.lengths = o.lengths, .threads = o.threads};
-  std::sort(options.lengths.begin(), options.lengths.end());
-  options.lengths.erase(std::unique(options.lengths.begin(), options.lengths.end()), options.lengths.end());
-  const size_t lengths = !options.lengths.empty() ? options.lengths.size() : model.info.lengths.is_single() ? 1 : 3;
-  options.count = o.count / static_cast<int64_t>(lengths);
+  const IntRange trained = model.info.lengths;
+  const std::set<int64_t> given(o.lengths.begin(), o.lengths.end());
+  WidthOptions options{.lengths = {given.begin(), given.end()}, .threads = o.threads};
+  if (given.empty()) options.lengths = default_lengths(trained);
+  const int64_t lengths = static_cast<int64_t>(options.lengths.size());
+  options.count = o.count / lengths;
+  for (const int64_t length : options.lengths)
+    if (length < trained.low || length > trained.high) fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", length, trained.low, trained.high);
   catch_interrupts();
   std::optional<WidthCorrection> widths;
   {
-    ProgressBar bar("calibrating", options.count * static_cast<int64_t>(lengths));
+    ProgressBar bar("calibrating", options.count * lengths);
     options.progress = [&](int64_t done, int64_t) {
       bar.update(done);
       return !is_interrupted();
     };
-    widths = measure_widths(open_model(file), options);
+    widths = measure_widths(model, options);
   }
   if (!widths) {
     fmt::print("stopped; nothing was written\n");
@@ -56,6 +59,8 @@ int calibrate_model(const Options& o) {
     fmt::print(" {:>9.3f}", widths->factors[i]);
   }
   fmt::print("\n");
+  if (!trained.is_single() && lengths == 1) fmt::print("these factors are used at every length\n");
+  warn_of_wrong_widths(*widths);
   return 0;
 }
 
@@ -66,7 +71,7 @@ void add_command_calibrate(CLI::App& app, Run& run) {
   CLI::App* command = app.add_subcommand("calibrate", "Set the widths of a model's posteriors on fresh trajectories, as `penn train` does at its end");
   command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
   command->add_option("-o,--output", options->output, "Model file to write")->required();
-  command->add_option("-n,--count", options->count, "Number of trajectories, over all lengths")->check(CLI::Range(int64_t{1000}, int64_t{1000000000}))->capture_default_str();
+  command->add_option("-n,--count", options->count, "Number of trajectories, over all lengths")->check(CLI::Range(int64_t{1000}, int64_t{1000000}))->capture_default_str();
   command->add_option("--length", options->lengths, "Samples per trajectory, one length or several, with commas (default: the ends and the middle of the trained range)")
       ->delimiter(',')
       ->check(CLI::Range(2, 1000000000));

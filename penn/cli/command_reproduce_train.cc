@@ -16,6 +16,7 @@ bool train_for_reproduction(const Training& training, double minutes, int thread
   run.should_stop = is_interrupted;
   run.options = preset_options("fast", choice.system);
   run.options.minutes = minutes;
+  run.options.calibration = 0;  // what is compared are the networks themselves
   run.options.components = training.components;
   run.options.full_covariance = training.full;
   run.options.dataset_size = training.trajectories;

@@ -221,6 +221,8 @@ int train_command(const Options& o) {
     const auto [least, most] = std::minmax_element(result.widths.factors.begin(), result.widths.factors.end());
     fmt::print("widths of the posteriors times {:.3f} to {:.3f}, measured on {} fresh trajectories of each of {} lengths\n", *least, *most, result.widths.trajectories, result.widths.lengths.size());
   }
+  if (!result.widths_problem.empty()) fmt::print(stderr, "warning: the widths of the posteriors could not be set: {}\n", result.widths_problem);
+  warn_of_wrong_widths(result.widths);
   warn_of_divergence(p.discarded_share);
   if (p.skipped + p.bad_rows > 0)
     fmt::print("{} steps and {} trajectories were skipped because their loss was not finite; {} times the weights were set back\n", p.skipped, p.bad_rows, p.rollbacks);
@@ -249,8 +251,8 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   command->add_option("--validation", o->validation, "Trajectories of the validation set");
-  command->add_option("--calibration", o->calibration, "Fresh trajectories on which the widths of the posteriors are set at the end (default: a fiftieth of those trained with, at most 24,000; none with --preset paper or --dataset); 0: none")
-      ->check(CLI::Range(int64_t{0}, int64_t{1000000000}));
+  command->add_option("--calibration", o->calibration, "Fresh trajectories on which the widths of the posteriors are set at the end over all lengths (default: a fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and with --dataset); 0: none")
+      ->check(CLI::Range(int64_t{0}, int64_t{1000000}));
   command->add_option("--optimiser", o->optimiser, "soap (default: Adam in the gradients' own basis) or adam")->check(CLI::IsMember({"soap", "adam"}));
   command->add_option("--learning-rate", o->learning_rate, "Peak learning rate")->check(kPositive);
   command->add_option("--seed", o->seed, "Seed of all random numbers");

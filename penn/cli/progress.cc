@@ -5,7 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
+
+#include "penn/infer/measure_widths.h"
 
 namespace penn {
 namespace {
@@ -53,6 +56,12 @@ void warn_of_divergence(double share) {
              "warning: {:.0f} % of the trajectories diverged and were drawn anew: the parameters are no longer uniform in the box, and a posterior is given that the system does not diverge\n"
              "hint: narrow the ranges to where the system is stable, or use a smaller step\n",
              100 * share);
+}
+
+void warn_of_wrong_widths(const WidthCorrection& widths) {
+  const bool is_wrong = std::any_of(widths.factors.begin(), widths.factors.end(), [](double f) { return std::abs(std::log(f)) > 0.95 * std::log(kLargestWidthFactor); });
+  if (is_wrong)
+    fmt::print(stderr, "warning: some widths are so far off that they were corrected only in part\nhint: train longer, and look at `penn evaluate`\n");
 }
 
 }  // namespace penn

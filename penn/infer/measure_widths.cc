@@ -6,101 +6,119 @@
 #include "penn/base/error.h"
 #include "penn/base/parallel.h"
 #include "penn/density/normal.h"
-#include "penn/infer/estimator.h"
-#include "penn/infer/evaluation.h"
-#include "penn/infer/parameter_box.h"
+#include "penn/infer/network_posterior.h"
+#include "penn/infer/plain_network.h"
+#include "penn/simulate/simulator.h"
 
 namespace penn {
 namespace {
 
-constexpr uint64_t kSeed = 0x7769647468u;  // "width": no one evaluates with this one by chance
-constexpr double kLargestLog = 0.34;       // of a factor; more is no correction, but another model
+constexpr uint64_t kSeed = 0x7769647468u;  // "width"; those of trainings and evaluations have other marks
+constexpr int64_t kPiece = 256;            // trajectories at a time
+constexpr int kSteps = 12;
+constexpr double kNear = 2e-3;             // ln of a factor that is near enough to 1
+constexpr double kFarthest = 6;            // |z| counts for no more: one trajectory in thousands must not decide
 constexpr double kNinety = 1.6448536269514722;
 
-NormalMixture1d widened(const NormalMixture1d& law, double factor) {
-  std::vector<double> log_weights, means, sds;
-  for (size_t j = 0; j < law.components(); ++j) {
-    log_weights.push_back(std::log(law.weight(j)));
-    means.push_back(law.component_mean(j));
-    sds.push_back(law.component_sd(j) * factor);
-  }
-  return {std::move(log_weights), std::move(means), std::move(sds)};
-}
+struct Demand {
+  double log_factor = 0;  // what the widths lack
+  double error = 0;       // its standard error
+};
 
-// ln of what the widths, times `factor`, still lack.
-double missing(std::span<const NormalMixture1d> laws, std::span<const double> truths, Coordinate coordinate, double low, double high, double factor, int threads) {
-  std::vector<double> z(laws.size()), distance(laws.size());
-  parallel_for(static_cast<int64_t>(laws.size()), threads, [&](int64_t i, int) {
-    const MarginalLaw law(widened(laws[static_cast<size_t>(i)], factor), coordinate, low, high);
-    const double truth = truths[static_cast<size_t>(i)];
-    z[static_cast<size_t>(i)] = (law.mean() - truth) / law.sd();
-    distance[static_cast<size_t>(i)] = std::abs(normal_quantile(std::clamp(law.cdf(truth), 1e-300, 1 - 1e-16)));
-  });
-  RunningMoments moments;
-  for (const double x : z) moments.add(x);
-  const auto ninety = distance.begin() + static_cast<std::ptrdiff_t>(0.9 * static_cast<double>(distance.size()));
+// z and the distances |Phi^-1(PIT)| of one parameter.
+Demand demand(std::span<const double> z, std::vector<double> distance) {
+  const double n = static_cast<double>(z.size());
+  double mean = 0, second = 0, fourth = 0;
+  for (const double x : z) mean += x / n;
+  for (const double x : z) second += (x - mean) * (x - mean) / n;
+  for (const double x : z) fourth += std::pow(x - mean, 4) / n;
+  const auto ninety = distance.begin() + static_cast<std::ptrdiff_t>(0.9 * n);
   std::nth_element(distance.begin(), ninety, distance.end());
-  return 0.5 * (std::log(moments.sd()) + std::log(*ninety / kNinety));
+  // Of ln SD: sqrt((kurtosis - 1) / 4n). Of the 90 % point of |x|, x normal: sqrt(0.09 / n) over the density there and the point itself. Both err together.
+  const double sd_error = std::sqrt(std::max(fourth / (second * second) - 1, 0.0) / (4 * n)), ninety_error = std::sqrt(0.09 / n) / (2 * normal_density(kNinety) * kNinety);
+  return {0.5 * (0.5 * std::log(second) + std::log(*ninety / kNinety)), 0.5 * (sd_error + ninety_error)};
 }
 
-std::vector<int64_t> ends_and_middle(IntRange lengths) {
-  if (lengths.is_single()) return {lengths.low};
-  const int64_t middle = std::llround(std::sqrt(static_cast<double>(lengths.low) * static_cast<double>(lengths.high)));
-  if (middle == lengths.low || middle == lengths.high) return {lengths.low, lengths.high};
-  return {lengths.low, middle, lengths.high};
+// What the network says of trajectories of one length, and the truth.
+struct Answers {
+  std::vector<float> free, truths;  // (count, K), (count, M)
+};
+
+// Nothing where `go_on` says so.
+std::optional<Answers> ask(const ModelFile& model, const PlainNetwork& network, int64_t length, const WidthOptions& options, int threads, const std::function<bool(int64_t)>& go_on) {
+  const Simulator simulator(model.system, model.observation, {.seed = kSeed, .threads = threads, .length = length});
+  const int64_t K = network.output_size(), M = simulator.parameters();
+  Answers answers;
+  answers.free.resize(static_cast<size_t>(options.count * K));
+  answers.truths.resize(static_cast<size_t>(options.count * M));
+  std::vector<float> z(static_cast<size_t>(kPiece * length * simulator.channels())), sampling(kPiece), embedding(static_cast<size_t>(kPiece * network.embedding_size()));
+  for (int64_t first = 0; first < options.count; first += kPiece) {
+    const int64_t count = std::min(kPiece, options.count - first);
+    simulator.run(static_cast<uint64_t>(first), count, &answers.truths[static_cast<size_t>(first * M)], z.data(), sampling.data());
+    network.embed(z.data(), count, length, sampling.data(), embedding.data(), threads);
+    network.decode(embedding.data(), count, &answers.free[static_cast<size_t>(first * K)], threads);
+    if (!go_on(first + count)) return {};
+  }
+  return answers;
 }
 
 }  // namespace
 
-double width_factor(std::span<const NormalMixture1d> laws, std::span<const double> truths, Coordinate coordinate, double low, double high, int threads) {
-  double log_factor = 0;
+std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posterior, std::span<const float> truths, int threads) {
+  const size_t n = static_cast<size_t>(count), M = truths.size() / n;
+  const double limit = std::log(kLargestWidthFactor);
+  std::vector<double> logs(M, 0.0), widths(M, 1.0), errors(M, 0.0);
+  std::vector<std::vector<double>> z(M, std::vector<double>(n)), distance(M, std::vector<double>(n));
   // One step would do for a single Gaussian; with several, part of the width is the distance between them, which stays.
-  for (int step = 0; step < 12; ++step) {
-    const double lacking = missing(laws, truths, coordinate, low, high, std::exp(log_factor), threads);
-    if (!std::isfinite(lacking)) return 1;
-    log_factor = std::clamp(log_factor + lacking, -kLargestLog, kLargestLog);
-    if (std::abs(lacking) < 1e-3) break;
+  for (int step = 0; step < kSteps; ++step) {
+    parallel_for(count, threads, [&](int64_t task, int) {
+      const size_t i = static_cast<size_t>(task);
+      const Posterior q = posterior(task, widths);
+      for (size_t k = 0; k < M; ++k) {
+        const MarginalLaw law = q.marginal(k);
+        const double truth = truths[i * M + k];
+        z[k][i] = std::clamp((law.mean() - truth) / law.sd(), -kFarthest, kFarthest);
+        distance[k][i] = std::abs(normal_quantile(std::clamp(law.cdf(truth), 1e-300, 1 - 1e-16)));
+      }
+    });
+    bool is_near = true;
+    for (size_t k = 0; k < M; ++k) {
+      const Demand d = demand(z[k], distance[k]);
+      if (!std::isfinite(d.log_factor)) continue;  // nothing varies: nothing to learn
+      is_near = is_near && std::abs(d.log_factor) < kNear;
+      logs[k] = std::clamp(logs[k] + d.log_factor, -limit, limit);
+      errors[k] = d.error;
+      widths[k] = std::exp(logs[k]);
+    }
+    if (is_near) break;
   }
-  // Its standard error for Gaussians, 0.71 and 0.89 / sqrt(n) of the two logarithms. Towards 1 by what chance alone would have given (James and Stein).
-  const double variance = 0.5 / static_cast<double>(laws.size());
-  return std::exp(log_factor * std::max(0.0, 1 - variance / std::max(log_factor * log_factor, 1e-12)));
+  for (size_t k = 0; k < M; ++k) widths[k] = std::exp(logs[k] * std::max(0.0, 1 - errors[k] * errors[k] / std::max(logs[k] * logs[k], 1e-12)));
+  return widths;
 }
 
-std::optional<WidthCorrection> measure_widths(ModelFile model, const WidthOptions& options) {
-  if (options.count < 100) throw UsageError("at least 100 trajectories are needed to measure widths", "for example: -n 8000");
-  model.info.widths = {};
+std::vector<int64_t> default_lengths(IntRange trained) {
+  if (trained.is_single()) return {trained.low};
+  const int64_t middle = std::llround(std::sqrt(static_cast<double>(trained.low) * static_cast<double>(trained.high)));
+  if (middle == trained.low || middle == trained.high) return {trained.low, trained.high};
+  return {trained.low, middle, trained.high};
+}
+
+std::optional<WidthCorrection> measure_widths(const ModelFile& model, const WidthOptions& options) {
+  if (options.count < 100) throw UsageError("at least 100 trajectories of each length are needed to measure widths", "for example: -n 24000");
   WidthCorrection widths;
-  widths.lengths = options.lengths.empty() ? ends_and_middle(model.info.lengths) : options.lengths;
+  widths.lengths = options.lengths.empty() ? default_lengths(model.info.lengths) : options.lengths;
   widths.trajectories = options.count;
   const int threads = options.threads > 0 ? options.threads : processor_count();
-  const Estimator estimator(std::move(model), threads);
-  const System& system = estimator.system();
-  const ModelContext context{"model", system, estimator.observation(), estimator.info()};
+  const PlainNetwork network(model);
+  const int64_t K = network.output_size(), all = static_cast<int64_t>(widths.lengths.size()) * options.count;
   for (size_t i = 0; i < widths.lengths.size(); ++i) {
-    std::vector<std::vector<NormalMixture1d>> laws(system.parameters.size());
-    std::vector<std::vector<double>> truths(system.parameters.size());
-    const int64_t before = static_cast<int64_t>(i) * options.count, all = static_cast<int64_t>(widths.lengths.size()) * options.count;
-    EvaluationOptions evaluation{.count = options.count, .length = widths.lengths[i], .seed = kSeed, .threads = threads};
-    bool goes_on = true;
-    if (options.progress) evaluation.progress = [&](int64_t done) { return goes_on = options.progress(before + done, all); };
-    evaluate(
-        context,
-        [&](const TrajectoryBatch& batch) {
-          std::vector<Estimate> estimates = estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data());
-          for (size_t b = 0; b < estimates.size(); ++b)
-            for (size_t k = 0; k < laws.size(); ++k) {
-              laws[k].push_back(estimates[b].posterior.mixture().marginal_1d(k));
-              truths[k].push_back(batch.theta[b * laws.size() + k]);
-            }
-          return estimates;
-        },
-        evaluation);
-    if (!goes_on) return {};
-    for (size_t k = 0; k < laws.size(); ++k) {
-      const Range range = system.parameters[k].range;
-      const Coordinate coordinate = estimator.info().network.in_box(k) ? Coordinate::kBox : Coordinate::kLinear;
-      widths.factors.push_back(width_factor(laws[k], truths[k], coordinate, range.low, range.high, threads));
-    }
+    const int64_t before = static_cast<int64_t>(i) * options.count;
+    const std::optional<Answers> answers =
+        ask(model, network, widths.lengths[i], options, threads, [&](int64_t done) { return !options.progress || options.progress(before + done, all); });
+    if (!answers) return {};
+    const auto posterior = [&](int64_t b, std::span<const double> factors) { return posterior_of(model, {&answers->free[static_cast<size_t>(b * K)], static_cast<size_t>(K)}, factors); };
+    const std::vector<double> factors = fit_widths(options.count, posterior, answers->truths, threads);
+    widths.factors.insert(widths.factors.end(), factors.begin(), factors.end());
   }
   return widths;
 }

@@ -1,6 +1,6 @@
-// Makes intervals hold what they say: by how much have the posteriors of a model to be narrower or wider? Measured on fresh trajectories, one parameter and
-// one length at a time. Two things ask for a factor: the SD of z = (mean - truth) / SD, which should be 1, and the 90 % point of |Phi^-1(PIT)|, which should
-// be 1.645. Where tails are heavier than a mixture's they disagree, the first being wider; the geometric mean of both is taken.
+// Makes intervals hold what they say: by how much have the posteriors of a model to be narrower or wider? Measured on fresh trajectories, for one length at a time. Two things
+// ask for a factor: the SD of z = (mean - truth) / SD, which should be 1, and the 90 % point of |Phi^-1(PIT)|, which should be 1.645. Where tails are heavier than a
+// mixture's they disagree, the first asking for more; the geometric mean of both is taken. Only the widths of components change, not their weights and centres.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,22 @@
 
 namespace penn {
 
-// Laws of one parameter, and its true values: the factor of the widths. 1 where it cannot be told from 1 by so few; within 0.7 to 1.4.
-double width_factor(std::span<const NormalMixture1d> laws, std::span<const double> truths, Coordinate coordinate, double low, double high, int threads);
+inline constexpr double kLargestWidthFactor = 1.4;  // and its inverse: more is no correction, but another model
+
+// The posterior of trajectory i when the widths of parameter k are multiplied with widths[k].
+using PosteriorWithWidths = std::function<Posterior(int64_t i, std::span<const double> widths)>;
+// (M) factors. truths (count, M). What chance alone would have given is taken off each (James and Stein): near 1 where few trajectories tell little.
+std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posterior, std::span<const float> truths, int threads);
 
 struct WidthOptions {
-  std::vector<int64_t> lengths = {};  // samples; empty: the ends and the middle of the trained range
+  std::vector<int64_t> lengths = {};  // samples; empty: default_lengths of the trained range
   int64_t count = 8000;               // trajectories of each length
   int threads = 0;                    // 0: one per processor
   std::function<bool(int64_t done, int64_t all)> progress = {};  // false stops
 };
+std::vector<int64_t> default_lengths(IntRange trained);  // the ends and the middle
 
-// Of the network itself: a correction the model has is left out of account. Nothing where `progress` stopped it. The same for the same model and count.
-std::optional<WidthCorrection> measure_widths(ModelFile model, const WidthOptions& options);
+// Of the network itself: a correction the model has is left out of account. Nothing where `progress` stopped it. The same for the same model and count, on any number of threads.
+std::optional<WidthCorrection> measure_widths(const ModelFile& model, const WidthOptions& options);
 
 }  // namespace penn

@@ -31,6 +31,7 @@ std::string training_command(const Training& training, double minutes, const std
   if (!training.full) text += " --covariance diagonal";
   // One length for all, the paper's: a fixed set has only one, and the others should differ from it in nothing else.
   text += fmt::format(" --length {}", find_system(training.system).simulation.length.high);
+  text += " --calibration 0";  // what is compared are the networks themselves
   if (training.trajectories > 0) text += fmt::format(" --dataset {}", training.trajectories);
   return text + fmt::format(" -o {}", shell_word(model.string()));
 }
@@ -41,10 +42,10 @@ void check_training(const ModelFile& model, const Training& training) {
   const System system = find_system(training.system);
   const int64_t length = system.simulation.length.high;
   const bool is_same = model.system.text == system.text && info.lengths.low == length && info.lengths.high == length && info.training.value("preset", "") == "fast" &&
-                       info.network.link == fast_network(1, 1).link;
+                       info.network.link == fast_network(1, 1).link && info.widths.is_empty();
   if (!is_same || info.network.mixture.components != training.components || info.network.mixture.full != training.full ||
       dataset != training.trajectories)
-    throw ModelError(fmt::format("'{}' was trained on another system, by another version of penn, or with other lengths, components, covariance or data than are compared here", model.file.name()),
+    throw ModelError(fmt::format("'{}' was trained on another system, by another version of penn, or with other lengths, components, covariance, data or --calibration than are compared here", model.file.name()),
                      "move it away, or give another folder with -o");
 }
 

@@ -49,7 +49,7 @@ TrainOptions train_options_from_json(const nlohmann::json& j) {
     j.at("balance").get_to(o.balance);
     j.at("lesson").get_to(o.lesson);
     j.at("validations").get_to(o.validations);
-    o.calibration = j.value("calibration", int64_t{0});  // models of before have none
+    o.calibration = j.value("calibration", int64_t{o.preset == "paper" ? 0 : -1});  // checkpoints of before have none
     return o;
   } catch (const nlohmann::json::exception& error) {
     throw ModelError(fmt::format("training options: {}", error.what()));

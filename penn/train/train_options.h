@@ -53,8 +53,8 @@ TrainOptions preset_options(const std::string& preset, const System& system);
 std::vector<std::string> coordinates_of(const std::string& text, const System& system);  // (M); UsageError for a name that is no parameter
 NetworkOptions network_for(const TrainOptions& options, const System& system, int observation);
 
-// For a training that has seen so many trajectories: a fiftieth of them, which costs less than a fiftieth of its time, at most 24,000, or none where
-// they are too few to tell a width, or where the training was given a fixed set: it must not learn from more.
+// For a training that has seen so many trajectories: a fiftieth of them, at most 24,000, over all lengths; or none where they are
+// too few to tell a width (2,000), or where the training was given a fixed set: it must not learn from more.
 int64_t calibration_count(const TrainOptions& options, int64_t trajectories);
 
 // Throws UsageError where the values make no sense together.

@@ -32,8 +32,8 @@ fs::path checkpoint_path(const fs::path& model) { return model.string() + ".chec
 namespace {
 
 // Seeds of the sets that must not overlap with the training stream: trajectories are keyed by (seed, number).
-constexpr uint64_t kValidationSeed = 0x76616c6964617465u, kCalibrationSeed = 0x63616c6962726174u;
-constexpr int64_t kCalibrationCount = 1024;
+constexpr uint64_t kValidationSeed = 0x76616c6964617465u, kScalingSeed = 0x63616c6962726174u;
+constexpr int64_t kScalingCount = 1024;
 constexpr int64_t kLengthsPerStep = 4;
 constexpr int64_t kMostSkippedInARow = 10;  // then the weights go back to the last good ones
 
@@ -64,7 +64,7 @@ class Trainer {
     make_stream();
     make_validation_set();
     if (run_.resume) restore();
-    else calibrate();
+    else measure_input_scaling();
     optimiser_snapshot();
     loop();
     return finish();
@@ -133,11 +133,11 @@ class Trainer {
   }
 
   // Input scaling is measured on trajectories of the middle of the length range, once, and stored with the model.
-  void calibrate() {
+  void measure_input_scaling() {
     SimulatorOptions simulator = simulator_options_;
-    simulator.seed = options_.seed ^ kCalibrationSeed;
+    simulator.seed = options_.seed ^ kScalingSeed;
     simulator.length = std::llround(std::sqrt(static_cast<double>(options_.lengths.low) * static_cast<double>(options_.lengths.high)));
-    const TrajectoryBatch batch = simulate_set(system_, observation_, simulator, kCalibrationCount).all;
+    const TrajectoryBatch batch = simulate_set(system_, observation_, simulator, kScalingCount).all;
     network_->calibrate(z_tensor(batch));
   }
 
@@ -333,7 +333,7 @@ class Trainer {
     save();  // also at the end: setting the widths takes its time and may be interrupted
     TrainResult result;
     if (is_complete_) {
-      write_model(result.widths);
+      write_model(result);
       if (is_complete_) {
         write_curve();
         std::error_code ignored;
@@ -349,7 +349,7 @@ class Trainer {
     return result;
   }
 
-  void write_model(WidthCorrection& widths) {
+  void write_model(TrainResult& result) {
     if (best_.empty()) throw Error("training gave no usable network: every validation was not finite", "use a smaller learning rate, or narrower parameter ranges");
     set_flat_weights(best_);
     network_->to(torch::kCPU);
@@ -377,23 +377,31 @@ class Trainer {
     if (count == 0) return save_model(run_.model, info, *network_);
     const TemporaryFile uncorrected{run_.model.string() + ".uncorrected"};
     save_model(uncorrected.path, info, *network_);
-    set_widths(uncorrected.path, count, widths);
+    set_widths(uncorrected.path, count, result);
   }
 
-  // The widths are measured on the model as inference will run it.
-  void set_widths(const fs::path& uncorrected, int64_t count, WidthCorrection& widths) {
+  // The widths are measured on the model as inference will run it. Hours of training must not be lost to a failure here.
+  void set_widths(const fs::path& uncorrected, int64_t count, TrainResult& result) {
     WidthOptions options;
     options.threads = simulator_options_.threads;
-    options.count = options_.lengths.is_single() ? count : count / 3;
+    options.lengths = default_lengths(options_.lengths);
+    options.count = count / static_cast<int64_t>(options.lengths.size());
     options.progress = [&](int64_t done, int64_t all) {
       show(false, static_cast<double>(done) / static_cast<double>(all));
       return !run_.should_stop();
     };
-    const std::optional<WidthCorrection> measured = measure_widths(open_model(uncorrected), options);
-    is_complete_ = measured.has_value();
-    if (!is_complete_) return;
-    widths = *measured;
-    save_with_widths(run_.model, open_model(uncorrected), widths);
+    const ModelFile model = open_model(uncorrected);
+    try {
+      const std::optional<WidthCorrection> measured = measure_widths(model, options);
+      is_complete_ = measured.has_value();
+      if (!is_complete_) return;
+      result.widths = *measured;
+    } catch (const std::exception& error) {
+      result.widths_problem = error.what();
+      fs::rename(uncorrected, run_.model);
+      return;
+    }
+    save_with_widths(run_.model, model, result.widths);
   }
 
   // Trajectories that neither training nor validation has seen, over the whole length range.

@@ -37,6 +37,7 @@ struct TrainResult {
   double simulating_share = 0;
   int64_t peak_memory = 0;        // bytes
   WidthCorrection widths;         // of the posteriors, as set at the end
+  std::string widths_problem;     // why they could not be; the model is there all the same
 };
 
 TrainResult train(const System& system, int observation, const TrainRun& run, const TrainReport& report = nullptr);

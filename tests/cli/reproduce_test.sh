@@ -16,7 +16,7 @@ expect "nothing asked for" 2 "\-\-list" "$penn" reproduce -o out
 expect "no folder" 2 "\-o DIR is missing" "$penn" reproduce fig2
 mkdir none
 expect "a missing model" 1 "penn train cfhn:x1x2 --minutes 60 -o none/cfhn-x1x2.safetensors" "$penn" reproduce fig12 -o out --models none
-expect "a missing training" 1 "penn train dvdp --minutes 5 --components 10 --length 500 -o out/models/dvdp-full-10.safetensors" "$penn" reproduce tab3 -o out --models none --minutes 5
+expect "a missing training" 1 "penn train dvdp --minutes 5 --components 10 --length 500 --calibration 0 -o out/models/dvdp-full-10.safetensors" "$penn" reproduce tab3 -o out --models none --minutes 5
 
 "$writer" models gallery || exit 1
 expect "one page" 0 "Figure 2: gallery/fig2.html" "$penn" reproduce fig2 -o gallery --models models -n 200

@@ -9,42 +9,72 @@
 #include "penn/base/error.h"
 #include "penn/density/box_coordinates.h"
 #include "penn/infer/evaluation.h"
+#include "penn/infer/network_posterior.h"
 
 namespace penn {
 namespace {
 
+// Laws of one parameter and its true values. In box coordinates of [0, 1], or as they are.
 struct Cases {
-  std::vector<NormalMixture1d> laws;
-  std::vector<double> truths;
+  Coordinate coordinate = Coordinate::kLinear;
+  std::vector<std::vector<double>> weights, means, sds;
+  std::vector<float> truths;
+
+  void add(std::vector<double> w, std::vector<double> m, std::vector<double> s, double truth) {
+    weights.push_back(std::move(w)), means.push_back(std::move(m)), sds.push_back(std::move(s));
+    truths.push_back(static_cast<float>(coordinate == Coordinate::kBox ? from_box_coordinate(truth, 0, 1) : truth));
+  }
+  double factor() const {
+    return fit_widths(
+        static_cast<int64_t>(truths.size()),
+        [&](int64_t task, std::span<const double> widths) {
+          const size_t i = static_cast<size_t>(task);
+          std::vector<std::vector<double>> centres;
+          std::vector<DenseMatrix> covariances;
+          for (size_t j = 0; j < means[i].size(); ++j) {
+            centres.push_back({means[i][j]});
+            covariances.emplace_back(1, 1);
+            covariances.back()(0, 0) = std::pow(sds[i][j] * widths[0], 2);
+          }
+          return Posterior(GaussianMixture::from_covariances(weights[i], centres, covariances), coordinate, Box{{0.0}, {1.0}});
+        },
+        truths, 2)[0];
+  }
 };
 
-// Laws of the truth, their SDs too large by the factor `wide`. In box coordinates of [0, 1], or as they are.
-Cases gaussians(size_t n, double wide, bool in_box) {
+// Right laws with SDs too large by the factor `wide`; `far` of a thousand have their truth 40 SDs off.
+Cases gaussians(size_t n, double wide, Coordinate coordinate = Coordinate::kLinear, size_t far = 0) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
   Cases cases;
+  cases.coordinate = coordinate;
   for (size_t i = 0; i < n; ++i) {
-    const double centre = 0.5 * normal(random), sd = 0.02 * std::exp(0.3 * normal(random)), u = centre + sd * normal(random);
-    cases.laws.push_back({{0.0}, {centre}, {sd * wide}});
-    cases.truths.push_back(in_box ? from_box_coordinate(u, 0, 1) : u);
+    const double centre = 0.5 * normal(random), sd = 0.02 * std::exp(0.3 * normal(random));
+    cases.add({1.0}, {centre}, {sd * wide}, centre + sd * (i % 1000 < far ? 40 : normal(random)));
   }
   return cases;
 }
 
 TEST(measure_widths_test, the_factor_undoes_what_was_too_wide_or_too_narrow) {
   for (const double wide : {0.8, 0.95, 1.1, 1.25})
-    for (const Coordinate coordinate : {Coordinate::kLinear, Coordinate::kBox}) {
-      const Cases cases = gaussians(20000, wide, coordinate == Coordinate::kBox);
-      // Standard error 0.5 %.
-      EXPECT_NEAR(width_factor(cases.laws, cases.truths, coordinate, 0, 1, 2) * wide, 1, 0.02) << wide;
-    }
+    for (const Coordinate coordinate : {Coordinate::kLinear, Coordinate::kBox})
+      EXPECT_NEAR(gaussians(20000, wide, coordinate).factor() * wide, 1, 0.02) << wide;  // standard error 0.5 %
 }
 
 TEST(measure_widths_test, right_widths_stay_and_wild_ones_are_not_believed) {
-  const Cases right = gaussians(20000, 1, false), wild = gaussians(5000, 5, false), few = gaussians(100, 1.02, false);
-  EXPECT_NEAR(width_factor(right.laws, right.truths, Coordinate::kLinear, 0, 1, 1), 1, 0.01);
-  EXPECT_GT(width_factor(wild.laws, wild.truths, Coordinate::kLinear, 0, 1, 1), 0.7);
-  EXPECT_NEAR(width_factor(few.laws, few.truths, Coordinate::kLinear, 0, 1, 1), 1, 0.1);
+  EXPECT_NEAR(gaussians(20000, 1).factor(), 1, 0.01);
+  EXPECT_NEAR(gaussians(5000, 5).factor(), 1 / kLargestWidthFactor, 0.01);
+}
+
+// A factor that chance would have given as well is taken for 1. 200 trajectories tell a width to 5 %.
+TEST(measure_widths_test, few_trajectories_tell_little) {
+  EXPECT_EQ(gaussians(200, 1).factor(), 1);
+  EXPECT_LT(gaussians(200, 1.25).factor(), 0.9);
+}
+
+// One in a thousand is 40 SDs off. Their squares alone, 1.6, would ask for widths 60 % larger; the middle of the law is right.
+TEST(measure_widths_test, outliers_do_not_decide) {
+  EXPECT_NEAR(gaussians(20000, 1, Coordinate::kLinear, 1).factor(), 1, 0.03);
 }
 
 // Two explanations far apart: most of the posterior's SD is the distance between them, which no factor may touch. What was wrong is found all the same.
@@ -53,11 +83,30 @@ TEST(measure_widths_test, the_distance_between_two_modes_is_not_taken_for_a_widt
   std::normal_distribution<double> normal;
   Cases cases;
   for (int i = 0; i < 20000; ++i) {
-    const double left = normal(random), right = left + 8, truth = (random() % 2 ? left : right) + normal(random);
-    cases.laws.push_back({{std::log(0.5), std::log(0.5)}, {left, right}, {1.2, 1.2}});
-    cases.truths.push_back(truth);
+    const double left = normal(random), right = left + 8;
+    cases.add({0.5, 0.5}, {left, right}, {1.2, 1.2}, (random() % 2 ? left : right) + normal(random));
   }
-  EXPECT_NEAR(width_factor(cases.laws, cases.truths, Coordinate::kLinear, 0, 1, 2), 1 / 1.2, 0.05);
+  EXPECT_NEAR(cases.factor(), 1 / 1.2, 0.05);
+}
+
+// What the combination of trajectories relies on (mixture_product.h): whatever the factors, no component is wider than the prior.
+TEST(measure_widths_test, no_component_becomes_wider_than_the_box) {
+  const ModelFile model = open_model(find_model("cfhn-mean"));
+  const MixtureShape& shape = model.info.network.mixture;
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal(0, 1.5f);
+  std::vector<float> free(static_cast<size_t>(shape.size()));
+  const std::vector<double> wider(static_cast<size_t>(shape.parameters), kLargestWidthFactor);
+  for (int i = 0; i < 20; ++i) {
+    for (float& x : free) x = normal(random);
+    const Posterior before = posterior_of(model, free, {}), after = posterior_of(model, free, wider);
+    for (size_t j = 0; j < before.components(); ++j)
+      for (size_t k = 0; k < before.dimension(); ++k) {
+        const double narrow = before.mixture().component_covariance(j)(k, k), wide = after.mixture().component_covariance(j)(k, k);
+        EXPECT_GE(wide, narrow);
+        EXPECT_LE(wide, 1 / shape.least_precision[k] + 1e-9);  // all in box coordinates
+      }
+  }
 }
 
 TEST(measure_widths_test, factors_between_lengths) {
@@ -122,10 +171,10 @@ TEST(measure_widths_test, a_model_that_says_too_little_is_mended) {
 TEST(measure_widths_test, can_be_stopped) {
   int64_t asked = 0;
   WidthOptions options{.lengths = {200, 400}, .count = 200, .threads = 1, .progress = [&](int64_t done, int64_t all) {
-    EXPECT_EQ(all, 400);
-    asked = done;
-    return false;
-  }};
+                         EXPECT_EQ(all, 400);
+                         asked = done;
+                         return false;
+                       }};
   EXPECT_FALSE(measure_widths(open_model(find_model("soup")), options));
   EXPECT_EQ(asked, 200);
   options.count = 50;

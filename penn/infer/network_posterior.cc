@@ -1,0 +1,28 @@
+#include "penn/infer/network_posterior.h"
+
+#include <vector>
+
+#include "penn/infer/parameter_box.h"
+
+namespace penn {
+
+Posterior posterior_of(const ModelFile& model, std::span<const float> free, std::span<const double> widths) {
+  const MixtureShape& shape = model.info.network.mixture;
+  const size_t N = static_cast<size_t>(shape.components), M = static_cast<size_t>(shape.parameters);
+  const auto kind = shape.full ? CovarianceKind::kFull : CovarianceKind::kDiagonal;
+  std::vector<double> y(free.begin(), free.end());
+  if (!widths.empty()) y = GaussianMixture::from_free_vector(y, N, M, kind).with_widths(widths).free_vector(kind);
+  const GaussianMixture mixture = GaussianMixture::from_free_vector(y, N, M, kind, shape.least_precision);
+  // Linear coordinates of the network lie in [-1, 1]: the affine map that takes these to the parameter, and leaves box coordinates as they are.
+  const Box box = parameter_box(model.system);
+  std::vector<double> low = box.lo, high = box.hi;
+  const std::vector<double> minus_one(M, -1), plus_one(M, 1);
+  Coordinates coordinates;
+  for (size_t k = 0; k < M; ++k) {
+    coordinates.push_back(model.info.network.in_box(k) ? Coordinate::kBox : Coordinate::kLinear);
+    if (model.info.network.in_box(k)) low[k] = -1, high[k] = 1;
+  }
+  return {mixture.unscaled(minus_one, plus_one).rescaled(low, high), std::move(coordinates), box};
+}
+
+}  // namespace penn

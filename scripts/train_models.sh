@@ -18,6 +18,7 @@ recipe() {
     airfoil)    echo "airfoil   300:2000 --minutes 60 --coordinates D_gauss,D_levy,alpha" ;;
     soup-paper) echo "soup      1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
     oup-paper)  echo "oup       1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
+    oup-45)     echo "oup       200:5000 --minutes 45" ;;
     soup-half)  echo "soup      200:5000 --minutes 22.5" ;;
     dvdp-full-10)     echo "dvdp 500 --minutes 10 --calibration 0" ;;
     dvdp-diagonal-10) echo "dvdp 500 --minutes 10 --calibration 0 --covariance diagonal" ;;
@@ -27,7 +28,7 @@ recipe() {
 }
 folder() {
   case $1 in
-    oup-paper | soup-half) echo out/models ;;  # for comparison, not shipped
+    oup-45 | oup-paper | soup-half) echo out/models ;;  # for comparison, not shipped
     dvdp-*)    echo gallery/models ;;  # the same, where `penn reproduce tab3 -o gallery` finds them
     *)         echo models ;;
   esac
@@ -42,7 +43,7 @@ lengths_to_evaluate() { # the paper's among them
     *)          echo 1000 ;;
   esac
 }
-all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-paper oup-paper soup-half dvdp-full-10 dvdp-diagonal-10 dvdp-diagonal-30"
+all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-paper oup-45 oup-paper soup-half dvdp-full-10 dvdp-diagonal-10 dvdp-diagonal-30"
 
 train() { # name system lengths options...
   model=$(folder "$1")/$1.safetensors system=$2 lengths=$3

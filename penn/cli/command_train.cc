@@ -251,7 +251,7 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   command->add_option("--validation", o->validation, "Trajectories of the validation set");
-  command->add_option("--calibration", o->calibration, "Fresh trajectories on which the widths of the posteriors are set at the end over all lengths (default: a fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and with --dataset); 0: none")
+  command->add_option("--calibration", o->calibration, "Fresh trajectories on which the widths of the posteriors are set at the end, over all lengths (default: a fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and with --dataset); 0: none")
       ->check(CLI::Range(int64_t{0}, int64_t{1000000}));
   command->add_option("--optimiser", o->optimiser, "soap (default: Adam in the gradients' own basis) or adam")->check(CLI::IsMember({"soap", "adam"}));
   command->add_option("--learning-rate", o->learning_rate, "Peak learning rate")->check(kPositive);

@@ -67,7 +67,7 @@ std::optional<Answers> ask(const ModelFile& model, const PlainNetwork& network, 
 std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posterior, std::span<const float> truths, int threads) {
   const size_t n = static_cast<size_t>(count), M = truths.size() / n;
   const double limit = std::log(kLargestWidthFactor);
-  std::vector<double> logs(M, 0.0), widths(M, 1.0), errors(M, 0.0);
+  std::vector<double> logs(M, 0.0), widths(M, 1.0), errors(M, 0.0), first(M, 0.0), response(M, 1.0);
   std::vector<std::vector<double>> z(M, std::vector<double>(n)), distance(M, std::vector<double>(n));
   // One step would do for a single Gaussian; with several, part of the width is the distance between them, which stays.
   for (int step = 0; step < kSteps; ++step) {
@@ -86,8 +86,11 @@ std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posteri
       const Demand d = demand(z[k], distance[k]);
       if (!std::isfinite(d.log_factor)) continue;  // nothing varies: nothing to learn
       is_near = is_near && std::abs(d.log_factor) < kNear;
+      // What a step gave of what was asked of it: the less, the larger the factor that chance alone would have asked for.
+      if (step == 0) first[k] = d.log_factor;
+      if (step == 1 && std::abs(first[k]) < limit) response[k] = std::clamp(1 - d.log_factor / first[k], 0.1, 1.0);
       logs[k] = std::clamp(logs[k] + d.log_factor, -limit, limit);
-      errors[k] = d.error;
+      errors[k] = d.error / response[k];
       widths[k] = std::exp(logs[k]);
     }
     if (is_near) break;

@@ -37,8 +37,14 @@ void add_error_table(PageData& page, const System& system, const CalibrationRepo
   page.table("Errors of the point estimates", "Contraction: 1 − variance / prior variance, averaged.", head, rows);
 }
 
+std::string thousands(int64_t n) {
+  std::string text = std::to_string(n);
+  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+  return text;
+}
+
 void say_trajectories(PageData& page, const Evaluation& evaluation, const std::string& of_paper) {
-  page.note(fmt::format("Ours: {} fresh trajectories of {} samples, parameters uniform in the box. Paper: {}.", evaluation.report.count, evaluation.length, of_paper));
+  page.note(fmt::format("Ours: {} fresh trajectories of {} samples, parameters uniform in the box. Paper: {}.", thousands(evaluation.report.count), evaluation.length, of_paper));
 }
 
 std::string surprise_text(const Answer& answer, int decimals) {

@@ -38,6 +38,7 @@ PageData draw_covariance_table(const PaperItem& item, Session& session);  // 3
 
 // What several of them say: a table of errors, sentences about the trajectories, the list 0 .. M-1.
 void add_error_table(PageData& page, const System& system, const CalibrationReport& report, const std::vector<Spread>& paper);
+std::string thousands(int64_t n);  // 20,000
 void say_trajectories(PageData& page, const Evaluation& evaluation, const std::string& of_paper);
 // -ln q(truth); no number where the truth lies on an edge of the box: there a density in box coordinates has none (box_coordinates.h).
 std::string surprise_text(const Answer& answer, int decimals = 2);

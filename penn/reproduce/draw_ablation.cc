@@ -1,6 +1,8 @@
 // Figures 18 and 19, Tables 2 and 3: models trained only to be compared.
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "penn/reproduce/draw.h"
 #include "penn/reproduce/paper_numbers.h"
 
@@ -8,6 +10,11 @@ namespace penn {
 namespace {
 
 constexpr double kThreshold = 0.005;
+
+std::string minutes_text(double minutes) {
+  const std::string number = fmt::format("{:g}", std::round(10 * minutes) / 10);
+  return number + (number == "1" ? " minute" : " minutes");
+}
 
 // How long each was trained, once for the page: a kept model may have had another budget than the command names now.
 void say_budget(PageData& page, Session& session, const PaperItem& item) {
@@ -18,12 +25,11 @@ void say_budget(PageData& page, Session& session, const PaperItem& item) {
     most = std::max(most, model.info().minutes);
   }
   page.note(fmt::format("Ours: the fast network, {} of training for each model on this machine. Paper: 2000 to 2500 epochs on an RTX 4090. A short budget does not reach what the models can; --minutes gives more.",
-                        most - least < 0.05 * most + 0.05 ? fmt::format("{:.1f} minutes", most) : fmt::format("{:.1f} to {:.1f} minutes", least, most)));
+                        most - least < 0.05 * most + 0.05 ? minutes_text(most) : fmt::format("{:.1f} to {:.1f} minutes", least, most)));
 }
 
 std::string size_name(const Training& training) {
-  if (training.trajectories == 0) return "always new";
-  return training.trajectories < 1000 ? std::to_string(training.trajectories) : fmt::format("{},{:03}", training.trajectories / 1000, training.trajectories % 1000);
+  return training.trajectories == 0 ? "always new" : thousands(training.trajectories);
 }
 
 }  // namespace
@@ -41,11 +47,11 @@ PageData draw_ablation(const PaperItem& item, Session& session) {
     const std::string title = group ? "N_train = " + size_name(training) : fmt::format("N = {}", training.components);
     const Answer answer = session.answer(name, test);
     panels[group].push_back(pair_panel(title, page.add_posterior(name, model, answer), 4, 2, kThreshold));
-    curves[group].push_back({title, &model.info()});
+    curves[group].push_back({group ? size_name(training) : title, &model.info()});
     if (!group) ours += fmt::format("{}{:.2f}", ours.empty() ? "" : ", ", model.info().validation_nll);
   }
   for (const size_t group : {0, 1}) {
-    panels[group].push_back(curves_panel("Validation loss", curves[group]));
+    panels[group].push_back(curves_panel(group ? "Validation loss by N_train" : "Validation loss", curves[group]));
     page.section(group ? "(b) Training trajectories" : "(a) Components", group ? "N = 10." : "Always new trajectories; the paper: 300,000.", panels[group]);
   }
   say_budget(page, session, item);

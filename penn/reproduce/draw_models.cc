@@ -17,12 +17,6 @@ constexpr int kRepeats = 3;      // the best counts: other programs only ever sl
 
 Json block(const std::string& title, const std::vector<std::string>& lines) { return {{"title", title}, {"lines", lines}}; }
 
-std::string thousands(int64_t n) {
-  std::string text = std::to_string(n);
-  for (size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
-  return text;
-}
-
 // The five stations of Figure 1 for one network.
 std::vector<Json> stations(const NetworkOptions& o) {
   std::vector<std::string> encoder;

@@ -1,6 +1,6 @@
 // The plots of an evaluation, one parameter (or one choice) each. Colours: posterior blue, truth green, expectation and bands grey.
 import { line } from "d3-shape";
-import { drawAxes, extent, frame } from "./axes.js";
+import { drawAxes, frame, lossRange } from "./axes.js";
 import { binomialBand, deviation, histogram, histogram2d, mean, normalQq, quantile, quantileLines, sorted } from "./evaluation_data.js";
 import { normalDensity } from "./normal.js";
 import { fixedDecimals, withUncertainty } from "./numbers.js";
@@ -136,9 +136,8 @@ export function drawCoverage(pen, width, height, evaluation, k, levels) {
 
 // curve [{minutes, train, validation}]
 export function drawLoss(pen, width, height, curve) {
-  const values = curve.flatMap((p) => [p.train, p.validation]).filter(Number.isFinite), late = curve.slice(Math.floor(curve.length / 20)).flatMap((p) => [p.train, p.validation]).filter(Number.isFinite);
-  const [low, high] = extent(late.length ? late : values), margin = 0.06 * (high - low || 1);  // the first steps fall from far above
-  const f = frame({ left: 62, top: 10, width: width - 74, height: height - 60, labelGap: 46 }, [0, Math.max(...curve.map((p) => p.minutes))], [low - margin, high + margin]);
+  const range = lossRange(["train", "validation"].map((name) => curve.map((p) => p[name])), 0.05);
+  const f = frame({ left: 62, top: 10, width: width - 74, height: height - 60, labelGap: 46 }, [0, Math.max(...curve.map((p) => p.minutes))], range);
   drawAxes(pen, f, { xLabel: "minutes", yLabel: "NLL", size: 12 });
   pen.clip(f.left, f.top, f.width, f.height, () => {
     for (const [name, color] of [["train", "prior"], ["validation", "posterior"]]) {

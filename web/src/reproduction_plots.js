@@ -1,6 +1,6 @@
 // The few plots that only the redrawn paper needs: a pair in a small frame, a density given on a grid, several loss curves, the network as blocks.
 import { line } from "d3-shape";
-import { drawAxes, extent, frame } from "./axes.js";
+import { drawAxes, frame, lossRange } from "./axes.js";
 import { drawPair } from "./corner_plot.js";
 import { highestDensityLevels, regionShapes } from "./density_grid.js";
 import { drawEstimate, drawRegions, drawTruth } from "./density_marks.js";
@@ -42,9 +42,8 @@ const STROKES = [{ dash: [2, 3], width: 1.5 }, { dash: [7, 3], width: 1.5 }, { w
 // panel {x, y: axis names, curves: [{name, points: [[x, y], ...]}]}
 export function drawCurves(pen, width, height, { x, y, curves }) {
   const known = curves.map((c) => ({ ...c, points: c.points.filter(([, v]) => Number.isFinite(v)) })), all = known.flatMap((c) => c.points);
-  const late = known.flatMap((c) => c.points.slice(Math.floor(c.points.length / 10))), [low, high] = extent((late.length ? late : all).map(([, v]) => v)), margin = 0.06 * (high - low || 1);
   const side = Math.max(...known.map((c) => textWidth(c.name, 11))) + 42;
-  const f = frame({ left: 62, top: 10, width: width - 62 - side - 8, height: height - 60, labelGap: 46 }, [0, Math.max(...all.map(([v]) => v))], [low - margin, high + margin]);
+  const f = frame({ left: 62, top: 10, width: width - 62 - side - 8, height: height - 60, labelGap: 46 }, [0, Math.max(...all.map(([v]) => v))], lossRange(known.map((c) => c.points.map(([, v]) => v)), 0.1));
   drawAxes(pen, f, { xLabel: x, yLabel: y, xTicks: 4 });
   known.forEach(({ name, points }, i) => {
     const style = { stroke: "posterior", round: true, ...STROKES[i % STROKES.length] };

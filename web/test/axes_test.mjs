@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { scaleLinear } from "d3-scale";
 import { test } from "node:test";
-import { labelWith, tickTexts } from "../src/axes.js";
+import { labelWith, lossRange, tickTexts } from "../src/axes.js";
 
 const valueOf = (text) => Number(text.replaceAll("−", "-"));
 
@@ -28,4 +28,13 @@ test("usual_axes_look_as_people_write_them", () => {
   assert.deepEqual(axis(-1 - 1e-5, -1 + 1e-5, 3), { texts: ["−1e−5", "−5e−6", "0", "5e−6", "1e−5"], offset: " + 1" });
   assert.deepEqual(axis(0, 3e-9, 3), { texts: ["0", "1e−9", "2e−9", "3e−9"], offset: "" });
   assert.deepEqual(labelWith([{ text: "p" }], " − 101325"), [{ text: "p" }, { text: " − 101325" }]);
+});
+
+test("loss_curves_are_seen_from_soon_after_their_start_to_their_lowest_points", () => {
+  const falling = [900, 4, 3, 2, 1.5, 1.2, 1.1, 1, 1, 1], overfitted = [900, 3, 2.5, 3, 50, 700, 2000, 5000, 9000, 14000];
+  const near = ([low, high], a, b) => assert.ok(Math.abs(low - a) < 0.2 && Math.abs(high - b) < 0.2, `${low} to ${high}`);
+  near(lossRange([falling, overfitted], 0.1), 1, 4);
+  near(lossRange([[NaN, 900, 3, 2, NaN, 1]], 0.25), 1, 3);
+  near(lossRange([[2, 3, 4]], 0), 1.95, 2.05);
+  near(lossRange([[], falling], 0.1), 1, 4);
 });

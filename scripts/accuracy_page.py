@@ -120,13 +120,13 @@ def page():
     missing = [name for name in SHIPPED + BESIDE if not read_evaluation(name)]
     if missing:
         out += ["Not trained yet: " + ", ".join(missing) + ".", ""]
-    out += ["## What was asked, and what was reached", "", *table(["model", "measure", "floor", "aim", "measured", ""], targets())]
+    out += ["## What was asked, and what was reached", "", "Floor: the least that was asked. Aim: what was hoped for.", "", *table(["model", "measure", "floor", "aim", "measured", ""], targets())]
 
     if (e := read_evaluation("oup")):
         out += ["## oup: fractional and Lévy noise", ""]
         rows = [[f"paper, {label}", "12.5 h RTX 4090", *cells, value] for label, (cells, value) in PAPER_OUP.items()]
         rows.append(["penn, N = 10, shipped", trained(e), *errors(e), nll(e)])
-        rows += [[f"penn, preset `{preset}`, N = 10, the same minutes", trained(d), *errors(d), nll(d)] for preset, name in (("fast", "oup-45"), ("paper", "oup-paper")) if (d := read_evaluation(name))]
+        rows += [[f"penn, preset `{preset}`, N = 10, 45 minutes", trained(d), *errors(d), nll(d)] for preset, name in (("fast", "oup-45"), ("paper", "oup-paper")) if (d := read_evaluation(name))]
         out += table(["model, n = 1000", "training", *[p["name"] for p in e["parameters"]], "NLL"], rows)
 
     if (e := read_evaluation("dvdp")):

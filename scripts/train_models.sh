@@ -58,8 +58,9 @@ train() { # name system lengths options...
 evaluate() { # name length
   result=models/evaluations/$1-$2.json status=0
   if [ -e "$result" ]; then return; fi
-  "$penn" evaluate "$(folder "$1")/$1.safetensors" -n 20000 --length "$2" --seed 1 --json "$result" || status=$?
-  [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || exit "$status"  # 3: the calibration failed, which the result says
+  "$penn" evaluate "$(folder "$1")/$1.safetensors" -n 20000 --length "$2" --seed 1 --json "$result.part" || status=$?
+  [ "$status" -eq 0 ] || [ "$status" -eq 3 ] || { rm -f "$result.part"; exit "$status"; }  # 3: the calibration failed, which the result says
+  mv "$result.part" "$result"
 }
 
 if [ "${1:-}" = --one ]; then
@@ -70,7 +71,10 @@ fi
 [ $# -gt 0 ] || set -- $all
 for name in "$@"; do recipe "$name" >/dev/null; done
 mkdir -p models/evaluations out/models gallery/models
-printf '%s\n' "$@" | xargs -P 2 -n 1 scripts/train_models.sh --one
+failed=0
+printf '%s\n' "$@" | xargs -P 2 -n 1 scripts/train_models.sh --one || failed=$?
 for name in "$@"; do
+  [ -e "$(folder "$name")/$name.safetensors" ] || continue  # its training failed, or was interrupted
   for length in $(lengths_to_evaluate "$name"); do evaluate "$name" "$length"; done
 done
+exit "$failed"

@@ -31,16 +31,13 @@ int calibrate_model(const Options& o) {
   const ModelFile model = open_model(file);
   const IntRange trained = model.info.lengths;
   const std::set<int64_t> given(o.lengths.begin(), o.lengths.end());
-  WidthOptions options{.lengths = {given.begin(), given.end()}, .threads = o.threads};
-  if (given.empty()) options.lengths = default_lengths(trained);
-  const int64_t lengths = static_cast<int64_t>(options.lengths.size());
-  options.count = o.count / lengths;
-  for (const int64_t length : options.lengths)
+  WidthOptions options{.lengths = {given.begin(), given.end()}, .count = o.count, .threads = o.threads};
+  for (const int64_t length : given)
     if (length < trained.low || length > trained.high) fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", length, trained.low, trained.high);
   catch_interrupts();
   std::optional<WidthCorrection> widths;
   {
-    ProgressBar bar("calibrating", options.count * lengths);
+    ProgressBar bar("calibrating", o.count);
     options.progress = [&](int64_t done, int64_t) {
       bar.update(done);
       return !is_interrupted();
@@ -59,7 +56,7 @@ int calibrate_model(const Options& o) {
     fmt::print(" {:>9.3f}", widths->factors[i]);
   }
   fmt::print("\n");
-  if (!trained.is_single() && lengths == 1) fmt::print("these factors are used at every length\n");
+  if (!trained.is_single() && widths->lengths.size() == 1) fmt::print("these factors are used at every length\n");
   warn_of_wrong_widths(*widths);
   return 0;
 }

@@ -22,12 +22,11 @@ using PosteriorWithWidths = std::function<Posterior(int64_t i, std::span<const d
 std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posterior, std::span<const float> truths, int threads);
 
 struct WidthOptions {
-  std::vector<int64_t> lengths = {};  // samples; empty: default_lengths of the trained range
-  int64_t count = 8000;               // trajectories of each length
+  std::vector<int64_t> lengths = {};  // samples, rising; empty: the ends and the middle of the trained range
+  int64_t count = 24000;              // trajectories, over all lengths
   int threads = 0;                    // 0: one per processor
   std::function<bool(int64_t done, int64_t all)> progress = {};  // false stops
 };
-std::vector<int64_t> default_lengths(IntRange trained);  // the ends and the middle
 
 // Of the network itself: a correction the model has is left out of account. Nothing where `progress` stopped it. The same for the same model and count, on any number of threads.
 std::optional<WidthCorrection> measure_widths(const ModelFile& model, const WidthOptions& options);

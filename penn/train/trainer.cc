@@ -384,8 +384,7 @@ class Trainer {
   void set_widths(const fs::path& uncorrected, int64_t count, TrainResult& result) {
     WidthOptions options;
     options.threads = simulator_options_.threads;
-    options.lengths = default_lengths(options_.lengths);
-    options.count = count / static_cast<int64_t>(options.lengths.size());
+    options.count = count;
     options.progress = [&](int64_t done, int64_t all) {
       show(false, static_cast<double>(done) / static_cast<double>(all));
       return !run_.should_stop();

@@ -89,6 +89,23 @@ TEST(measure_widths_test, the_distance_between_two_modes_is_not_taken_for_a_widt
   EXPECT_NEAR(cases.factor(), 1 / 1.2, 0.05);
 }
 
+// Each parameter has the factor of its own.
+TEST(measure_widths_test, parameters_are_not_mixed_up) {
+  std::mt19937_64 random(5);
+  std::normal_distribution<double> normal;
+  const size_t n = 10000;
+  std::vector<float> truths;
+  for (size_t i = 0; i < 2 * n; ++i) truths.push_back(static_cast<float>(normal(random)));
+  const auto posterior = [](int64_t, std::span<const double> widths) {
+    DenseMatrix covariance(2, 2);
+    covariance(0, 0) = std::pow(1.2 * widths[0], 2), covariance(1, 1) = std::pow(0.85 * widths[1], 2);
+    return Posterior(GaussianMixture::from_covariances({1.0}, {{0.0, 0.0}}, {covariance}), Coordinate::kLinear, Box{{-9.0, -9.0}, {9.0, 9.0}});
+  };
+  const std::vector<double> factors = fit_widths(static_cast<int64_t>(n), posterior, truths, 2);
+  EXPECT_NEAR(factors[0], 1 / 1.2, 0.02);
+  EXPECT_NEAR(factors[1], 1 / 0.85, 0.03);
+}
+
 // What the combination of trajectories relies on (mixture_product.h): whatever the factors, no component is wider than the prior.
 TEST(measure_widths_test, no_component_becomes_wider_than_the_box) {
   const ModelFile model = open_model(find_model("cfhn-mean"));
@@ -170,14 +187,14 @@ TEST(measure_widths_test, a_model_that_says_too_little_is_mended) {
 
 TEST(measure_widths_test, can_be_stopped) {
   int64_t asked = 0;
-  WidthOptions options{.lengths = {200, 400}, .count = 200, .threads = 1, .progress = [&](int64_t done, int64_t all) {
+  WidthOptions options{.lengths = {200, 400}, .count = 400, .threads = 1, .progress = [&](int64_t done, int64_t all) {
                          EXPECT_EQ(all, 400);
                          asked = done;
                          return false;
                        }};
   EXPECT_FALSE(measure_widths(open_model(find_model("soup")), options));
   EXPECT_EQ(asked, 200);
-  options.count = 50;
+  options.count = 100;  // 50 of each length
   EXPECT_THROW(measure_widths(open_model(find_model("soup")), options), UsageError);
 }
 

@@ -148,8 +148,9 @@ ModelFile open_model(SafetensorsFile opened) {
     if (!(std::isfinite(info.value_low[c]) && std::isfinite(info.value_high[c]) && info.value_low[c] <= info.value_high[c])) refuse("its range of observed values makes no sense");
   if (info.on_lattice.size() != d) refuse("its description is of another number of channels");
   if (file.metadata().count("widths")) {
+    const json entry = parse_entry(file, "widths");  // names the file itself where it fails
     try {
-      info.widths = width_correction_from_json(parse_entry(file, "widths"), M);
+      info.widths = width_correction_from_json(entry, M);
     } catch (const ModelError& error) {
       refuse(error.what());
     }

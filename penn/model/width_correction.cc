@@ -11,10 +11,9 @@
 namespace penn {
 
 std::vector<double> WidthCorrection::at(int64_t n) const {
-  const size_t M = factors.size() / lengths.size();
-  const size_t above = static_cast<size_t>(std::upper_bound(lengths.begin(), lengths.end(), n) - lengths.begin());
-  const size_t right = std::clamp<size_t>(above, 1, std::max<size_t>(lengths.size() - 1, 1)), left = right - 1;
   if (lengths.size() == 1) return factors;
+  const size_t M = factors.size() / lengths.size(), above = static_cast<size_t>(std::upper_bound(lengths.begin(), lengths.end(), n) - lengths.begin());
+  const size_t right = std::clamp<size_t>(above, 1, lengths.size() - 1), left = right - 1;
   const auto log_of = [&](size_t i) { return std::log(static_cast<double>(lengths[i])); };
   const double share = std::clamp((std::log(static_cast<double>(std::max<int64_t>(n, 1))) - log_of(left)) / (log_of(right) - log_of(left)), 0.0, 1.0);
   std::vector<double> result(M);

@@ -18,7 +18,7 @@ nlohmann::ordered_json to_json(const TrainOptions& o) {
   return {{"preset", o.preset}, {"minutes", o.minutes}, {"steps", o.steps}, {"epochs", o.epochs}, {"batch", o.batch},
           {"encoders", o.encoders}, {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"coordinates", o.coordinates}, {"dataset", o.dataset_size},
           {"dataset_folder", o.dataset_folder}, {"length", {o.lengths.low, o.lengths.high}}, {"validation", o.validation}, {"seed", o.seed},
-          {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"balance", o.balance}, {"lesson", o.lesson}, {"weight_decay", o.weight_decay},
+          {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"balance", o.balance}, {"lesson", o.lesson}, {"lesson_share", o.lesson_share}, {"weight_decay", o.weight_decay},
           {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}, {"calibration", o.calibration}};
 }
 
@@ -48,6 +48,7 @@ TrainOptions train_options_from_json(const nlohmann::json& j) {
     j.at("ema").get_to(o.ema);
     j.at("balance").get_to(o.balance);
     j.at("lesson").get_to(o.lesson);
+    o.lesson_share = j.value("lesson_share", 1.0);  // checkpoints of before have none
     j.at("validations").get_to(o.validations);
     o.calibration = j.value("calibration", int64_t{o.preset == "paper" ? 0 : -1});  // checkpoints of before have none
     return o;

@@ -33,7 +33,8 @@ struct TrainOptions {
   bool constant_rate = false;    // else warm-up and cosine decay to 0 at the end of the budget
   double warm_up = 0.02;         // share of the budget
   double balance = 0.3;          // of the components' mean weights (learn.h); fades with the rate
-  double lesson = 0.5;           // what every component learns of every trajectory (learn.h); fades with the rate
+  double lesson = 0.5;           // what every component learns of every trajectory (learn.h)
+  double lesson_share = 0.5;     // of the budget, over which the lesson fades
   double weight_decay = 0;
   double clip = 1;               // of the gradient's norm; 0: none
   double ema = 0.999;            // of the weights that are validated and kept; 0: none

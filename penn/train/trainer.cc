@@ -170,9 +170,9 @@ class Trainer {
       embeddings.push_back(network_->embedding(z_tensor(pieces_[i]), sampling_tensor(pieces_[i])));
       thetas.push_back(theta_tensor(pieces_[i]));
     }
-    // What keeps the components in use fades with the rate, so that the end of a training minimises the NLL alone.
-    const double fading = learning_rate_at(options_, share_of_budget()) / options_.learning_rate;
-    return learn(*network_, torch::cat(embeddings), torch::cat(thetas), fading * options_.balance, fading * options_.lesson);
+    // What keeps the components in use fades, the balance with the rate, so that the end of a training minimises the NLL alone.
+    const double balance = options_.balance * learning_rate_at(options_, share_of_budget()) / options_.learning_rate;
+    return learn(*network_, torch::cat(embeddings), torch::cat(thetas), balance, lesson_at(options_, share_of_budget()));
   }
 
   MixtureLoss loss_of(const TrajectoryBatch& batch) {

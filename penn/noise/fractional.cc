@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <mutex>
 #include <numbers>
 
@@ -165,16 +166,21 @@ std::vector<float> FractionalGrid::log_amplitudes_fast(double H) const {
 void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H, const float* scale, float* out,
                           Scratch& scratch) const {
   const size_t stride = (static_cast<size_t>(half_) + 8) / 8 * 8;  // keeps every trajectory's spectrum on a cache line
+  // Series that are written to `out` together: one at a time, every number of them would touch a cache line of its own.
+  constexpr int kTogether = 8;
+  static_assert(kPairWidth % kTogether == 0);
+  const size_t series_stride = (2 * static_cast<size_t>(half_) + 15) / 16 * 16 + 16;  // aligned, and not a power of two: these compete for the same cache sets
   scratch.spectrum.resize(kPairWidth * stride);
-  scratch.series.resize(2 * static_cast<size_t>(half_));
+  scratch.series.resize(static_cast<size_t>(kTogether) * series_stride);
 
   const LaneStream source(keys, stream);
   for (int first = 0; first < kLanes; first += kPairWidth) {
     alignas(64) float basis[kNodes][kPairWidth], vanishing[kPairWidth];
     std::vector<float> direct[kPairWidth];
+    bool any_direct = false;
     for (int lane = 0; lane < kPairWidth; ++lane) {
       const double h = H[first + lane];
-      if (!in_table(h)) direct[lane] = log_amplitudes_direct(h);
+      if (!in_table(h)) direct[lane] = log_amplitudes_direct(h), any_direct = true;
       chebyshev_basis(in_table(h) ? h : 0.5, kNodes, &basis[0][lane], kPairWidth);
       vanishing[lane] = static_cast<float>(vanishing_factor(1, in_table(h) ? h : 0.5));
     }
@@ -191,7 +197,7 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
           X amplitude, real, imaginary;
           interpolate(basis, k, amplitude);
           if (k > 0) amplitude = amplitude + load_pair(vanishing);
-          for (int lane = 0; lane < kPairWidth; ++lane) {
+          for (int lane = 0; any_direct && lane < kPairWidth; ++lane) {
             if (direct[lane].empty()) continue;
             if (lane < kWidth) amplitude.a[lane] = direct[lane][k];
             else amplitude.b[lane - kWidth] = direct[lane][k];
@@ -208,11 +214,15 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
       }
     }
 
-    for (int lane = 0; lane < kPairWidth; ++lane) {
-      fftwf_execute_dft_c2r(plan_->plan, reinterpret_cast<fftwf_complex*>(scratch.spectrum.data() + lane * stride),
-                            scratch.series.data());
-      float* column = out + first + lane;
-      for (int64_t step = 0; step < steps_; ++step) column[step * kLanes] = scale[first + lane] * scratch.series[step];
+    for (int lane = 0; lane < kPairWidth; lane += kTogether) {
+      for (int i = 0; i < kTogether; ++i)
+        fftwf_execute_dft_c2r(plan_->plan, reinterpret_cast<fftwf_complex*>(scratch.spectrum.data() + (lane + i) * stride),
+                              scratch.series.data() + static_cast<size_t>(i) * series_stride);
+      for (int64_t step = 0; step < steps_; ++step) {
+        float row[kTogether];
+        for (int i = 0; i < kTogether; ++i) row[i] = scale[first + lane + i] * scratch.series[static_cast<size_t>(i) * series_stride + static_cast<size_t>(step)];
+        std::memcpy(out + step * kLanes + first + lane, row, sizeof row);
+      }
     }
   }
 }

@@ -19,7 +19,6 @@ recipe() {
     soup-paper) echo "soup      1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
     oup-paper)  echo "oup       1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
     oup-45)     echo "oup       200:5000 --minutes 45" ;;
-    soup-45)    echo "soup      200:5000 --minutes 45" ;;
     soup-quarter) echo "soup    200:5000 --minutes 11.25" ;;
     dvdp-full-10)     echo "dvdp 500 --minutes 10 --calibration 0" ;;
     dvdp-diagonal-10) echo "dvdp 500 --minutes 10 --calibration 0 --covariance diagonal" ;;
@@ -29,14 +28,14 @@ recipe() {
 }
 folder() {
   case $1 in
-    soup-45 | soup-quarter | oup-45 | oup-paper) echo out/models ;;  # for comparison, not shipped
+    soup-quarter | oup-45 | oup-paper) echo out/models ;;  # for comparison, not shipped
     dvdp-*)    echo gallery/models ;;  # the same, where `penn reproduce tab3 -o gallery` finds them
     *)         echo models ;;
   esac
 }
 lengths_to_evaluate() { # the paper's among them
   case $1 in
-    soup | soup-45 | soup-quarter) echo 200 1000 5000 ;;
+    soup | soup-quarter) echo 200 1000 5000 ;;
     oup)        echo 200 1000 5000 10000 ;;  # the last beyond its training
     dvdp)       echo 200 500 2000 ;;
     dvdp-*)     echo 500 ;;
@@ -44,7 +43,7 @@ lengths_to_evaluate() { # the paper's among them
     *)          echo 1000 ;;
   esac
 }
-all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-45 soup-quarter soup-paper oup-45 oup-paper dvdp-full-10 dvdp-diagonal-10 dvdp-diagonal-30"
+all="soup oup dvdp cfhn-x1x2 cfhn-x1 cfhn-mean airfoil soup-quarter soup-paper oup-45 oup-paper dvdp-full-10 dvdp-diagonal-10 dvdp-diagonal-30"
 
 train() { # name system lengths options...
   model=$(folder "$1")/$1.safetensors system=$2 lengths=$3

@@ -49,13 +49,7 @@ int calibrate_model(const Options& o) {
     return 130;
   }
   save_with_widths(o.output, model, *widths);
-  fmt::print("{}: widths of the posteriors times, measured on {} fresh trajectories of each length,\n{:>12}", o.output, widths->trajectories, "samples");
-  for (const Parameter& p : model.system.parameters) fmt::print(" {:>9}", p.name);
-  for (size_t i = 0; i < widths->factors.size(); ++i) {
-    if (i % model.system.parameters.size() == 0) fmt::print("\n{:>12}", widths->lengths[i / model.system.parameters.size()]);
-    fmt::print(" {:>9.3f}", widths->factors[i]);
-  }
-  fmt::print("\n");
+  fmt::print("{}: widths of the posteriors times, measured on {} fresh trajectories of each length,\n{}", o.output, widths->trajectories, describe_widths(*widths, model.system));
   if (!trained.is_single() && widths->lengths.size() == 1) fmt::print("these factors are used at every length\n");
   warn_of_wrong_widths(*widths);
   return 0;

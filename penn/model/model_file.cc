@@ -212,15 +212,12 @@ std::string describe_model(const ModelFile& model) {
                      info.steps, info.trajectories, info.minutes, info.validation_nll, 100 * info.discarded_share);
   out += "  options:";
   for (const auto& [key, value] : info.training.items()) out += fmt::format(" {}={}", key, value.dump());
+  out += "\n";
   if (!info.widths.is_empty()) {
-    out += fmt::format("\n  widths of the posteriors corrected, measured on {} fresh trajectories of each length:", info.widths.trajectories);
-    for (size_t i = 0; i < info.widths.lengths.size(); ++i) {
-      out += fmt::format("\n    {:>6} samples", info.widths.lengths[i]);
-      for (size_t k = 0; k < model.system.parameters.size(); ++k)
-        out += fmt::format("{} {} {:.3f}", k ? "," : ":", model.system.parameters[k].name, info.widths.factors[i * model.system.parameters.size() + k]);
-    }
+    out += fmt::format("  widths of the posteriors times, measured on {} fresh trajectories of each length,\n", info.widths.trajectories);
+    out += describe_widths(info.widths, model.system);
   }
-  out += fmt::format("\n\nUse\n  length {} samples, sampling {}\n", range(info.lengths.low, info.lengths.high), range(info.sampling.low, info.sampling.high));
+  out += fmt::format("\nUse\n  length {} samples, sampling {}\n", range(info.lengths.low, info.lengths.high), range(info.sampling.low, info.sampling.high));
   out += fmt::format("\nNetwork, {} weights\n  {}\n\n", weights, to_json(info.network).dump());
   return out + describe_system(model.system);
 }

@@ -41,4 +41,15 @@ WidthCorrection width_correction_from_json(const nlohmann::json& json, size_t pa
   return widths;
 }
 
+std::string describe_widths(const WidthCorrection& widths, const System& system) {
+  const size_t M = system.parameters.size();
+  std::string out = fmt::format("{:>12}", "samples");
+  for (const Parameter& p : system.parameters) out += fmt::format(" {:>9}", p.name);
+  for (size_t i = 0; i < widths.lengths.size(); ++i) {
+    out += fmt::format("\n{:>12}", widths.lengths[i]);
+    for (size_t k = 0; k < M; ++k) out += fmt::format(" {:>9.3f}", widths.factors[i * M + k]);
+  }
+  return out + "\n";
+}
+
 }  // namespace penn

@@ -5,7 +5,10 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
+
+#include "penn/system/system.h"
 
 namespace penn {
 
@@ -22,5 +25,7 @@ struct WidthCorrection {
 nlohmann::ordered_json to_json(const WidthCorrection& widths);
 // For M parameters; ModelError with the reason where it makes no sense.
 WidthCorrection width_correction_from_json(const nlohmann::json& json, size_t parameters);
+// The factors as a table for people: a line per length below the names of the system's parameters.
+std::string describe_widths(const WidthCorrection& widths, const System& system);
 
 }  // namespace penn

@@ -10,7 +10,7 @@ penn=${PENN:-build/penn}
 recipe() {
   case $1 in
     soup)       echo "soup      200:5000 --minutes 45" ;;
-    oup)        echo "oup       200:5000 --minutes 110" ;;
+    oup)        echo "oup       200:5000 --minutes 75" ;;
     dvdp)       echo "dvdp      200:2000 --minutes 45" ;;
     cfhn-x1x2)  echo "cfhn:x1x2 500:2000 --steps 11000 --coordinates box" ;;
     cfhn-x1)    echo "cfhn:x1   500:2000 --steps 13000 --coordinates box" ;;

@@ -138,7 +138,7 @@ def page():
 
     rows = [[name, length, trained(e), nll(e), nll(e["exact"]), f"{e['exact']['gap']['mean']:.3f} ± {e['exact']['gap']['error']:.3f}"]
             for name in ("soup", "soup-quarter", "soup-paper") for length in lengths_of(name) if (e := read_evaluation(name, length))]
-    out += ["## soup: against the exact posterior", "", "The Ornstein-Uhlenbeck process has an exact posterior; the gap is what the network loses, in nats. `soup` and `soup-paper` had the same minutes on one core of the same machine."]
+    out += ["## soup: against the exact posterior", "", "The Ornstein-Uhlenbeck process has an exact posterior; the gap is what the network loses, in nats. `soup` and `soup-paper` had the same minutes on one core of the same kind of machine."]
     out += ["", *table(["model", "n", "training", "NLL", "exact NLL, same trajectories", "gap"], rows)]
 
     rows, pairs = [], []

@@ -15,7 +15,7 @@ recipe() {
     cfhn-x1x2)  echo "cfhn:x1x2 500:2000 --steps 11000 --coordinates box" ;;
     cfhn-x1)    echo "cfhn:x1   500:2000 --steps 13000 --coordinates box" ;;
     cfhn-mean)  echo "cfhn:mean 500:2000 --minutes 40 --coordinates box" ;;
-    airfoil)    echo "airfoil   300:2000 --minutes 60 --coordinates D_gauss,D_levy,alpha" ;;
+    airfoil)    echo "airfoil   300:2000 --minutes 32 --coordinates D_gauss,D_levy,alpha" ;;
     soup-paper) echo "soup      1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
     oup-paper)  echo "oup       1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
     oup-45)     echo "oup       200:5000 --minutes 45" ;;

@@ -6,7 +6,9 @@ namespace penn {
 namespace {
 
 TEST(schedule_test, the_rate_warms_up_and_falls_to_nothing) {
-  const TrainOptions o{.learning_rate = 0.01, .warm_up = 0.1};
+  TrainOptions o;
+  o.learning_rate = 0.01;
+  o.warm_up = 0.1;
   EXPECT_GT(learning_rate_at(o, 0), 0);
   EXPECT_NEAR(learning_rate_at(o, 0.05), 0.005, 1e-12);
   EXPECT_NEAR(learning_rate_at(o, 0.1), 0.01, 1e-12);
@@ -16,7 +18,9 @@ TEST(schedule_test, the_rate_warms_up_and_falls_to_nothing) {
 }
 
 TEST(schedule_test, the_lesson_ends_before_the_training) {
-  const TrainOptions o{.lesson = 0.8, .lesson_share = 0.5};
+  TrainOptions o;
+  o.lesson = 0.8;
+  o.lesson_share = 0.5;
   EXPECT_NEAR(lesson_at(o, 0), 0.8, 1e-12);
   EXPECT_NEAR(lesson_at(o, 0.25), 0.4, 1e-12);
   for (const double share : {0.5, 0.7, 1.0, 1.01}) EXPECT_NEAR(lesson_at(o, share), 0, 1e-12) << share;

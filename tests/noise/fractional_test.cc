@@ -19,12 +19,10 @@ LaneKeys keys_from(uint64_t first) {
   return keys;
 }
 
-std::vector<float> fill(const FractionalGrid& grid, uint64_t first, const std::vector<double>& H) {
-  alignas(64) float scale[kLanes];
-  std::fill(scale, scale + kLanes, 1.0f);
+std::vector<float> fill(const FractionalGrid& grid, uint64_t first, const std::vector<double>& H, const std::vector<float>& scale = std::vector<float>(kLanes, 1.0f)) {
   std::vector<float> out(static_cast<size_t>(grid.steps()) * kLanes);
   FractionalGrid::Scratch scratch;
-  grid.fill(keys_from(first), kStream, H.data(), scale, out.data(), scratch);
+  grid.fill(keys_from(first), kStream, H.data(), scale.data(), out.data(), scratch);
   return out;
 }
 
@@ -75,6 +73,16 @@ TEST(fractional_test, a_lane_does_not_depend_on_its_neighbours) {
   for (int lane = 0; lane < kLanes; ++lane) mixed[lane] = lane == 5 ? 0.3 : 0.9;
   const std::vector<float> a = fill(grid, 0, same), b = fill(grid, 0, mixed);
   for (int i = 0; i < 200; ++i) ASSERT_EQ(a[i * kLanes + 5], b[i * kLanes + 5]);
+}
+
+TEST(fractional_test, every_lane_has_its_own_scale) {
+  const FractionalGrid grid(97);
+  const std::vector<double> H(kLanes, 0.7);
+  std::vector<float> scale(kLanes);
+  for (int lane = 0; lane < kLanes; ++lane) scale[lane] = 0.1f + 0.3f * static_cast<float>(lane);
+  const std::vector<float> unit = fill(grid, 7, H), scaled = fill(grid, 7, H, scale);
+  for (int i = 0; i < 97; ++i)
+    for (int lane = 0; lane < kLanes; ++lane) ASSERT_EQ(scaled[i * kLanes + lane], scale[lane] * unit[i * kLanes + lane]) << "lane " << lane << ", step " << i;
 }
 
 // Sample covariance over 6,400 independent trajectories, between step 3 and step 3 + lag, and averaged over the trajectory.

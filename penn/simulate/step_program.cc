@@ -121,18 +121,6 @@ class Builder {
       if (noise.shape >= 0) roots.push_back(noise.shape);
     for (const State& state : system_.states) roots.push_back(state.initial.low), roots.push_back(state.initial.high);
     program_.slot_marks = program_.trajectory_graph.reachable(roots);
-
-    for (const GraphNode& n : program_.graph.nodes()) {
-      Rate rate = Rate::kConstant;
-      if (n.op == Op::kSymbol && n.kind != SymbolKind::kSlot) {
-        const bool held = n.kind == SymbolKind::kState && program_.is_held[static_cast<size_t>(n.index)];
-        rate = held ? Rate::kStep : Rate::kStage;
-      } else if (n.op != Op::kSymbol && n.op != Op::kNumber) {
-        rate = program_.rate[static_cast<size_t>(n.a)];
-        if (n.b >= 0) rate = std::max(rate, program_.rate[static_cast<size_t>(n.b)]);
-      }
-      program_.rate.push_back(rate);
-    }
   }
 
   const System& system_;

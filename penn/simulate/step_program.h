@@ -1,6 +1,6 @@
 // A System and one of its observations, made ready for stepping: everything that is constant over a trajectory becomes a slot
 // (computed once per trajectory in double precision), divisions by constants become products, and what remains is a graph
-// over slots, states, measurement noises and time. The interpreter runs it; the translator prints it as C++.
+// over slots, states, measurement noises and time.
 #pragma once
 
 #include <vector>
@@ -9,13 +9,6 @@
 
 namespace penn {
 
-// How often a node of StepProgram::graph must be computed.
-enum class Rate : uint8_t {
-  kConstant,  // numbers and slots
-  kStep,      // once per time step: depends only on states that are held over the step (rk4)
-  kStage,     // at every evaluation of the drift
-};
-
 struct StepProgram {
   const System* system = nullptr;
   ExpressionGraph trajectory_graph;   // System::graph and the reciprocals added to it
@@ -23,7 +16,6 @@ struct StepProgram {
   std::vector<char> slot_marks;       // the nodes of trajectory_graph that slots, shapes and initial values need
 
   ExpressionGraph graph;              // over kSlot, kState, kNoise (measurement), kTime
-  std::vector<Rate> rate;             // of every node of graph
   std::vector<NodeId> drift;          // one per state
   struct Term {
     int state, noise;                 // noise: index among driving_noises

@@ -141,9 +141,11 @@ std::unique_ptr<Kernel> load(const fs::path& library, const std::string& compile
 
 }  // namespace
 
+bool has_compiler() { return !find_compiler().empty(); }
+
 std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program) {
   const std::string compiler = find_compiler();
-  if (compiler.empty()) throw Error("no C++ compiler was found", "install g++ or clang++, or name one in PENN_CXX; without one the simulator is some hundred times slower");
+  if (compiler.empty()) throw Error("no C++ compiler was found", "install g++ or clang++, or name one in PENN_CXX");
 
   const std::string source = kernel_source(program);
   struct stat info = {};

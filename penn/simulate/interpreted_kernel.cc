@@ -16,7 +16,7 @@ class InterpretedKernel final : public Kernel {
     channel_marks_ = p_.graph.reachable(p_.channels);
   }
 
-  std::string description() const override { return "interpreted"; }
+  std::string description() const override { return "reference interpreter"; }
 
   void run(const KernelBlock& b) const override {
     const size_t S = p_.drift.size();

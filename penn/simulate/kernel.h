@@ -1,5 +1,5 @@
-// A kernel advances one lane group by some time steps and records observations. Two implementations: the interpreter (slow,
-// double precision, the reference) and compiled code (the same program as SIMD machine code).
+// A kernel advances one lane group by some time steps and records observations. Three implementations: compiled code, the lane
+// interpreter (the same operations on the same lanes, and so the same bits, without a compiler) and the reference (slow, double precision).
 #pragma once
 
 #include <cstdint>
@@ -28,11 +28,13 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(const KernelBlock& block) const = 0;
-  virtual std::string description() const = 0;  // "compiled by g++, 8 lanes per vector" or "interpreted"
+  virtual std::string description() const = 0;  // "compiled by g++, 8 lanes per vector"
 };
 
-std::unique_ptr<Kernel> make_interpreted_kernel(const StepProgram& program);  // `program` must outlive the kernel
+std::unique_ptr<Kernel> make_interpreted_kernel(const StepProgram& program);  // the reference; `program` must outlive the kernel
+std::unique_ptr<Kernel> make_lane_kernel(const StepProgram& program);
 
+bool has_compiler();  // c++, g++, clang++ or what PENN_CXX names
 // Throws Error where there is no working compiler.
 std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program);
 std::string kernel_source(const StepProgram& program);  // the C++ that make_compiled_kernel compiles

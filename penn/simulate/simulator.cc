@@ -52,16 +52,19 @@ struct Simulator::Body {
   Body(const System& given, int observation, const SimulatorOptions& given_options)
       : system(given), options(given_options), program(make_step_program(system, observation)),
         setup(program, fixed_values(system, options.fixed)) {
-    if (options.kernel == KernelChoice::kNoise) kernel = std::make_unique<NoKernel>();
-    else if (options.kernel != KernelChoice::kInterpreted) {
-      try {
-        kernel = make_compiled_kernel(program);
-      } catch (const Error& error) {
-        if (options.kernel == KernelChoice::kCompiled) throw;
-        warning = fmt::format("simulating with the slow interpreter: {}", error.full_text());
-      }
+    switch (options.kernel) {
+      case KernelChoice::kCompiled: kernel = make_compiled_kernel(program); break;
+      case KernelChoice::kLanes: kernel = make_lane_kernel(program); break;
+      case KernelChoice::kInterpreted: kernel = make_interpreted_kernel(program); break;
+      case KernelChoice::kNoise: kernel = std::make_unique<NoKernel>(); break;
+      case KernelChoice::kAutomatic:
+        try {
+          if (has_compiler()) kernel = make_compiled_kernel(program);
+        } catch (const Error& error) {
+          warning = fmt::format("the lane interpreter is used: {}", error.full_text());
+        }
+        if (!kernel) kernel = make_lane_kernel(program);
     }
-    if (!kernel) kernel = make_interpreted_kernel(program);
   }
 
   void set_length(int64_t samples) {

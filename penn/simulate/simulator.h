@@ -19,8 +19,9 @@
 
 namespace penn {
 
-// kAutomatic: compiled, or interpreted where that fails. kNoise makes the noise but takes no steps: for benchmarks only.
-enum class KernelChoice { kAutomatic, kCompiled, kInterpreted, kNoise };
+// kAutomatic: compiled, or by lanes where there is no compiler. kInterpreted is the slow reference. kNoise makes the noise but takes no
+// steps: for benchmarks only.
+enum class KernelChoice { kAutomatic, kCompiled, kLanes, kInterpreted, kNoise };
 
 struct SimulatorOptions {
   uint64_t seed = 1;

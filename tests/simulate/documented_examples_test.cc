@@ -1,5 +1,5 @@
 // Every ```toml block of docs/system_language.md and of the README is a complete system: it is parsed, described, and a few trajectories of each
-// of its observations are simulated by compiled code and by the interpreter.
+// of its observations are simulated by compiled code and by both interpreters.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -34,7 +34,7 @@ TEST(documented_examples_test, every_example_is_understood_and_simulated) {
     EXPECT_FALSE(system.title.empty()) << text;
     EXPECT_FALSE(describe_system(system).empty());
     for (size_t observation = 0; observation < system.observations.size(); ++observation)
-      for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kInterpreted}) {
+      for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes, KernelChoice::kInterpreted}) {
         Simulator simulator(system, static_cast<int>(observation), {.seed = 1, .length = 20, .kernel = kernel});
         const int64_t n = 33;
         std::vector<float> theta(static_cast<size_t>(n * simulator.parameters())), z(static_cast<size_t>(n * 20 * simulator.channels()));

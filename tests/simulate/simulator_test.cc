@@ -1,5 +1,5 @@
 // What every trajectory must satisfy, whatever the system: the same bits however it is computed, finite numbers, compiled code
-// that agrees with the interpreter, and honest counting of what was discarded.
+// and lane interpreter that agree with the reference interpreter, and honest counting of what was discarded.
 #include "penn/simulate/simulator.h"
 
 #include <gtest/gtest.h>
@@ -69,13 +69,46 @@ TEST(simulator_test, only_finite_numbers_leave_and_theta_lies_in_its_box) {
   }
 }
 
-// The same draws through compiled float32 code and through the double-precision interpreter. The systems are nonlinear and noise
+// penn and the system compiled for different instruction sets (PENN_NATIVE=OFF) need not agree: one may fuse, the other not.
+bool is_same_instruction_set(const Simulator& compiled, const Simulator& lanes) {
+  const auto width = [](const std::string& description) { return description.substr(description.find(',')); };
+  return width(compiled.kernel_description()) == width(lanes.kernel_description());
+}
+
+TEST(simulator_test, the_lane_interpreter_gives_the_bits_of_compiled_code) {
+  for (const char* name : {"soup", "oup", "dvdp", "cfhn:x1x2", "cfhn:x1", "cfhn:mean", "airfoil"}) {
+    const SystemChoice choice = load_system(name);
+    const Simulator compiled(choice.system, choice.observation, {.seed = 6, .length = 200, .kernel = KernelChoice::kCompiled});
+    const Simulator lanes(choice.system, choice.observation, {.seed = 6, .length = 200, .kernel = KernelChoice::kLanes});
+    if (!is_same_instruction_set(compiled, lanes)) GTEST_SKIP() << "penn is not built for this processor";
+    const Batch a = run(compiled, 0, 300), b = run(lanes, 0, 300);
+    EXPECT_EQ(a.theta, b.theta) << name;
+    EXPECT_EQ(a.z, b.z) << name;
+    EXPECT_EQ(a.count.discarded, b.count.discarded) << name;
+  }
+}
+
+TEST(simulator_test, without_a_compiler_the_lane_interpreter_is_used_and_nobody_warned) {
+  const char* const before = std::getenv("PENN_CXX");
+  const std::string saved = before ? before : "";
+  setenv("PENN_CXX", "/nowhere/c++", 1);
+  const SystemChoice choice = load_system("soup");
+  const Simulator simulator(choice.system, choice.observation, {.length = 10});
+  EXPECT_THROW(Simulator(choice.system, choice.observation, {.kernel = KernelChoice::kCompiled}), Error);
+  if (before) setenv("PENN_CXX", saved.c_str(), 1);
+  else unsetenv("PENN_CXX");
+  EXPECT_EQ(simulator.kernel_description().find("lane interpreter"), 0u) << simulator.kernel_description();
+  EXPECT_EQ(simulator.kernel_warning(), "");
+}
+
+// The same draws through float32 lanes (compiled and interpreted) and through the double-precision reference. The systems are nonlinear and noise
 // kicks them hard, so rounding grows along a trajectory: 40 samples without burn-in, compared in units of the trajectory's own size.
-TEST(simulator_test, compiled_code_agrees_with_the_interpreter) {
-  for (const char* name : kNames) {
+TEST(simulator_test, compiled_code_and_lanes_agree_with_the_reference) {
+  for (const char* name : kNames)
+  for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes}) {
     SystemChoice choice = load_system(name);
     choice.system.simulation.burn_in = {0, 0};
-    const Batch fast = run(Simulator(choice.system, choice.observation, {.seed = 2, .length = 40, .kernel = KernelChoice::kCompiled}), 0, 64);
+    const Batch fast = run(Simulator(choice.system, choice.observation, {.seed = 2, .length = 40, .kernel = kernel}), 0, 64);
     const Batch slow = run(Simulator(choice.system, choice.observation, {.seed = 2, .length = 40, .kernel = KernelChoice::kInterpreted}), 0, 64);
     EXPECT_EQ(fast.theta, slow.theta);
     const size_t row = fast.z.size() / 64;
@@ -103,7 +136,7 @@ q = [0.1, 0.2]
 c = -0.7
 [define]
 r = "a^b + exp(-b) + log(1 + a) + log10(2 + a) + sqrt(a)"
-osc = "sin(t) + cos(2*t) + 0.1*tan(0.3*tanh(x))"
+osc = "sin(t) + cos(2*t) + 0.1*tan(0.3*tanh(x)) + 0.1*log(2 + x^2)*log10(3 + y^2) - 0.1*sqrt(1 + abs(w))*exp(-y^2)"
 [noise]
 B = "gaussian()"
 W = "fractional(b)"
@@ -129,12 +162,13 @@ burn_in = [3, 9]
 length = 30
 )toml";
 
-TEST(simulator_test, every_word_of_the_language_compiles_to_what_it_means) {
-  for (const char* method : {"method = \"euler-maruyama\"", "method = \"rk4\""}) {
+TEST(simulator_test, every_word_of_the_language_becomes_what_it_means) {
+  for (const char* method : {"method = \"euler-maruyama\"", "method = \"rk4\""})
+  for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes}) {
     std::string text = kEverything;
     text.replace(text.find("METHOD"), 6, method);
     const System system = parse_system(text, "everything.toml");
-    const Batch fast = run(Simulator(system, 0, {.seed = 9, .kernel = KernelChoice::kCompiled}), 0, 96);
+    const Batch fast = run(Simulator(system, 0, {.seed = 9, .kernel = kernel}), 0, 96);
     const Batch slow = run(Simulator(system, 0, {.seed = 9, .kernel = KernelChoice::kInterpreted}), 0, 96);
     EXPECT_EQ(fast.theta, slow.theta);
     EXPECT_EQ(fast.sampling, slow.sampling);
@@ -222,7 +256,7 @@ TEST(simulator_test, time_starts_at_the_first_recorded_sample) {
   for (const char* method : {"euler-maruyama", "rk4"}) {
     const System system = parse_system(std::string("[parameters]\nk = [0, 1]\n[equations]\nx = \"0\"\n[initial]\nx = \"k\"\n[observe]\nt1 = \"t\"\n"
                                        "[simulation]\nstep = 0.1\nsampling = [0.2, 1]\nburn_in = [0, 20]\nlength = 6\nmethod = \"") + method + "\"\n", "clock.toml");
-    for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kInterpreted}) {
+    for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes, KernelChoice::kInterpreted}) {
       const Batch batch = run(Simulator(system, 0, {.kernel = kernel}), 0, 100);
       for (size_t i = 0; i < 100; ++i)
         for (size_t j = 0; j < 6; ++j) ASSERT_NEAR(batch.z[6 * i + j], static_cast<double>(j) * batch.sampling[i], 2e-5) << i;
@@ -285,11 +319,12 @@ TEST(simulator_test, odd_systems_give_finite_numbers) {
       head + "[noise]\nN = \"stable(0.05)\"\n" + one + tail,
       head + "[noise]\nN = \"gaussian()\"\n" + one + tail + "method = \"rk4\"\n",
   };
-  for (const std::string& text : texts) {
-    const Batch batch = run(Simulator(parse_system(text, "odd.toml"), 0, {.kernel = KernelChoice::kCompiled}), 0, 33);
-    for (const float value : batch.z) ASSERT_TRUE(std::isfinite(value)) << text;
-    EXPECT_EQ(batch.count.kept, 33);
-  }
+  for (const std::string& text : texts)
+    for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes}) {
+      const Batch batch = run(Simulator(parse_system(text, "odd.toml"), 0, {.kernel = kernel}), 0, 33);
+      for (const float value : batch.z) ASSERT_TRUE(std::isfinite(value)) << text;
+      EXPECT_EQ(batch.count.kept, 33);
+    }
 }
 
 TEST(simulator_test, set_length_equals_a_new_simulator) {

@@ -2,8 +2,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -28,34 +28,43 @@ double seconds_of(const std::function<void()>& work) {
 }
 
 struct Timed {
+  Timed(const SystemChoice& choice, int threads, KernelChoice kernel, int64_t batch_size, double least_seconds)
+      : simulator(choice.system, choice.observation, {.seed = 1, .threads = threads, .kernel = kernel}), batch(batch_size), seconds(least_seconds) {}
+  const Simulator simulator;
+  const int64_t batch;   // trajectories of one call
+  const double seconds;  // each of the three runs takes at least this long
   double per_second = 0;  // trajectories, the median of three runs
   uint64_t signature = 0;
 };
 
-// Trajectories per second; each of the three runs takes at least `seconds`.
-Timed measure(const Simulator& simulator, int64_t batch, double seconds) {
-  std::vector<float> theta(static_cast<size_t>(batch * simulator.parameters()));
-  std::vector<float> z(static_cast<size_t>(batch * simulator.length() * simulator.channels()));
+// The runs alternate, so that a busy moment of the machine does not meet one of them alone.
+void measure(std::vector<std::unique_ptr<Timed>>& list) {
+  std::vector<std::vector<double>> rates(list.size());
   uint64_t first = 0;
-  const auto once = [&] { simulator.run(first, batch, theta.data(), z.data()), first += static_cast<uint64_t>(batch); };
-  once();  // warm up, and the signature: the bits of the first 64 trajectories
-  Timed result{0, 0xcbf29ce484222325u};
-  const size_t values = static_cast<size_t>(std::min<int64_t>(batch, 64) * simulator.length() * simulator.channels());
-  for (size_t i = 0; i < values; ++i) {
-    uint32_t bits;
-    std::memcpy(&bits, &z[i], sizeof bits);
-    result.signature = (result.signature ^ bits) * 0x100000001b3u;
+  for (int run = 0; run <= 3; ++run) {
+    for (size_t k = 0; k < list.size(); ++k) {
+      Timed& timed = *list[k];
+      std::vector<float> theta(static_cast<size_t>(timed.batch * timed.simulator.parameters()));
+      std::vector<float> z(static_cast<size_t>(timed.batch * timed.simulator.length() * timed.simulator.channels()));
+      const auto once = [&] { timed.simulator.run(first, timed.batch, theta.data(), z.data()), first += static_cast<uint64_t>(timed.batch); };
+      if (run == 0) {  // warm up, and the signature: the bits of the first 64 trajectories
+        first = 0;
+        once();
+        timed.signature = 0xcbf29ce484222325u;
+        const size_t values = static_cast<size_t>(std::min<int64_t>(timed.batch, 64) * timed.simulator.length() * timed.simulator.channels());
+        for (size_t i = 0; i < values; ++i) timed.signature = (timed.signature ^ std::bit_cast<uint32_t>(z[i])) * 0x100000001b3u;
+        continue;
+      }
+      int64_t done = 0;
+      double spent = 0;
+      while (spent < timed.seconds) spent += seconds_of(once), done += timed.batch;
+      rates[k].push_back(static_cast<double>(done) / spent);
+    }
   }
-  std::vector<double> rates;
-  for (int run = 0; run < 3; ++run) {
-    int64_t done = 0;
-    double spent = 0;
-    while (spent < seconds) spent += seconds_of(once), done += batch;
-    rates.push_back(static_cast<double>(done) / spent);
+  for (size_t k = 0; k < list.size(); ++k) {
+    std::sort(rates[k].begin(), rates[k].end());
+    list[k]->per_second = rates[k][1];
   }
-  std::sort(rates.begin(), rates.end());
-  result.per_second = rates[1];
-  return result;
 }
 
 // Mean number of time steps of one trajectory.
@@ -69,30 +78,34 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
   uint64_t signature = 0;
   const bool quiet = json_file == "-";
   check_outputs({json_file}, {});
-  if (!quiet) fmt::print("{:<11} {:>14} {:>14} {:>15} {:>12}\n", "system", "trajectories/s", "Msteps/s", "x interpreter", "noise share");
+  if (!quiet) fmt::print("{:<11} {:>14} {:>10} {:>8} {:>12} {:>12}\n", "system", "trajectories/s", "Msteps/s", "x lanes", "x reference", "noise share");
   for (const std::string& name : wanted) {
     const SystemChoice choice = load_system(name);
-    SimulatorOptions options{.seed = 1, .threads = threads};
-    const Simulator simulator(choice.system, choice.observation, options);
-    const Timed fast = measure(simulator, 2048, seconds);
-    options.kernel = KernelChoice::kNoise;
-    const Timed noise = measure(Simulator(choice.system, choice.observation, options), 2048, seconds / 2);
-    // The interpreter takes the same steps on fewer trajectories.
-    options.kernel = KernelChoice::kInterpreted;
-    const Timed slow = measure(Simulator(choice.system, choice.observation, options), 32 * std::max(1, threads > 0 ? threads : processor_count()), 0.01);
-    const double million_steps = fast.per_second * steps_per_trajectory(choice.system, simulator.length()) / 1e6;
-    const double ratio = fast.per_second / slow.per_second, noise_share = fast.per_second / noise.per_second;
-    if (!quiet) fmt::print("{:<11} {:>14.0f} {:>14.0f} {:>15.0f} {:>10.0f} %\n", name, fast.per_second, million_steps, ratio, 100 * noise_share);
+    const int64_t few = 32 * std::max(1, threads > 0 ? threads : processor_count());  // for the reference: the same steps on fewer trajectories
+    std::vector<std::unique_ptr<Timed>> list;
+    list.push_back(std::make_unique<Timed>(choice, threads, KernelChoice::kAutomatic, 2048, seconds));
+    list.push_back(std::make_unique<Timed>(choice, threads, KernelChoice::kLanes, 2048, seconds));
+    list.push_back(std::make_unique<Timed>(choice, threads, KernelChoice::kNoise, 2048, seconds / 2));
+    list.push_back(std::make_unique<Timed>(choice, threads, KernelChoice::kInterpreted, few, 0.01));
+    measure(list);
+    const Timed &fast = *list[0], &lanes = *list[1], &noise = *list[2], &reference = *list[3];
+    const double million_steps = fast.per_second * steps_per_trajectory(choice.system, fast.simulator.length()) / 1e6;
+    const double to_lanes = fast.per_second / lanes.per_second, to_reference = fast.per_second / reference.per_second, noise_share = fast.per_second / noise.per_second;
+    if (!quiet)
+      fmt::print("{:<11} {:>14.0f} {:>10.0f} {:>8.2f} {:>12.0f} {:>10.0f} %\n", name, fast.per_second, million_steps, to_lanes, to_reference, 100 * noise_share);
     std::fflush(stdout);
     rows.push_back({{"system", name}, {"trajectories_per_second", fast.per_second}, {"million_steps_per_second", million_steps},
-                    {"interpreter_trajectories_per_second", slow.per_second}, {"ratio_to_interpreter", ratio}, {"noise_share", noise_share},
-                    {"kernel", simulator.kernel_description()}, {"length", simulator.length()}});
+                    {"lanes_trajectories_per_second", lanes.per_second}, {"ratio_to_lanes", to_lanes}, {"lanes_give_the_same_bits", lanes.signature == fast.signature},
+                    {"interpreter_trajectories_per_second", reference.per_second}, {"ratio_to_interpreter", to_reference}, {"noise_share", noise_share},
+                    {"kernel", fast.simulator.kernel_description()}, {"length", fast.simulator.length()}});
     signature = (signature ^ fast.signature) * 0x9e3779b97f4a7c15u;
   }
   const int used = threads > 0 ? threads : processor_count();
   const json result = {{"penn", version()}, {"bench", "simulate"}, {"threads", used}, {"systems", rows}, {"signature", fmt::format("{:016x}", signature)}};
   if (quiet) fmt::print("{}\n", result.dump(2));
-  else fmt::print("{} threads; noise share: time spent on noise, setup and copying; signature {:016x}\n", used, signature);
+  else
+    fmt::print("{} threads; x lanes: times the speed of the lane interpreter, x reference: of the reference interpreter; noise share: time spent on noise,\n"
+               "setup and copying; signature {:016x}\n", used, signature);
   if (!json_file.empty() && !quiet) write_file_atomically(json_file, result.dump(2) + "\n");
   return 0;
 }
@@ -109,7 +122,7 @@ void add_command_bench(CLI::App& app, Run& run) {
     std::string json_file;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* simulate = command->add_subcommand("simulate", "Trajectories per second of the simulator, beside its interpreter");
+  CLI::App* simulate = command->add_subcommand("simulate", "Trajectories per second of the simulator, beside its interpreters");
   simulate->add_option("SYSTEM", options->systems, "Systems to measure (default: the five shipped ones)");
   simulate->add_option("--threads", options->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
   simulate->add_option("--seconds", options->seconds, "Time of one measurement; the median of three is reported")->check(CLI::Range(0.01, 1000.0))->capture_default_str();

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <memory>
 
 #include "penn/base/atomic_file.h"
@@ -20,7 +21,7 @@ struct Options {
   std::string system, folder, page;
   int64_t count = 0;
   std::vector<std::string> set;
-  bool csv = false, force = false, interpret = false;
+  bool csv = false, force = false;
   SimulatorOptions simulator;
 };
 
@@ -49,7 +50,6 @@ int simulate(Options& options) {
   if (const std::string kind = std::filesystem::path(options.folder).extension(); kind == ".csv" || kind == ".npy")
     throw UsageError(fmt::format("-o {}: the name of a {} file, where a directory for the trajectories is meant", options.folder, kind.substr(1)),
                      kind == ".csv" ? "for example: -o DIR --csv, which writes one CSV file per trajectory into DIR" : "for example: -o DIR");
-  if (options.interpret) options.simulator.kernel = KernelChoice::kInterpreted;
   const SystemChoice choice = load_system(options.system);
   const std::string observation = choice.system.observations[static_cast<size_t>(choice.observation)].name;
   const Simulator simulator(choice.system, choice.observation, options.simulator);
@@ -100,7 +100,11 @@ void add_command_simulate(CLI::App& app, Run& run) {
   command->add_option("--set", options->set, "Fix parameters: name=value,name=value (may be repeated)")->delimiter(',')->allow_extra_args(false);
   command->add_flag("--csv", options->csv, "One CSV file per trajectory instead of NPY files");
   command->add_flag("--force", options->force, "Replace files in a directory that is not empty");
-  command->add_flag("--interpret", options->interpret, "Use the slow reference interpreter instead of compiled code");
+  const std::map<std::string, KernelChoice> kernels = {{"compiled", KernelChoice::kCompiled}, {"lanes", KernelChoice::kLanes}, {"reference", KernelChoice::kInterpreted}};
+  CLI::Option* kernel = command->add_option("--kernel", options->simulator.kernel, "How equations are run: compiled, lanes (the same bits without a compiler) or "
+                                            "reference (slow, double precision); default: compiled, or lanes where there is no compiler");
+  kernel->transform(CLI::CheckedTransformer(kernels))->option_text("compiled|lanes|reference");
+  command->add_flag_callback("--interpret", [options] { options->simulator.kernel = KernelChoice::kInterpreted; }, "The same as --kernel reference")->excludes(kernel);
   command->add_option("--page", options->page, "Draw the first trajectories in a self-contained HTML file");
   command->callback([options, &run] { run = [options] { return simulate(*options); }; });
 }

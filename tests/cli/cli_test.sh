@@ -56,9 +56,14 @@ expect "page" 0 "drawn" "$penn" simulate airfoil -n 2 --page page.html
 check "page is complete" grep -q "</html>" page.html
 check "page needs no network" sh -c "! grep -qiE 'src=|href=|url\(|@import' page.html"
 
-expect "interpreter" 0 "interpreted" "$penn" simulate soup -n 4 --length 20 --interpret -o slow
-expect "no compiler" 0 "slow interpreter" env PENN_CXX=/nowhere/c++ "$penn" simulate soup -n 4 --length 20 -o slower
-check "the interpreter needs no compiler" cmp slow/z.npy slower/z.npy
+expect "reference" 0 "reference interpreter" "$penn" simulate soup -n 4 --length 20 --kernel reference -o slow
+expect "its older name" 0 "reference interpreter" "$penn" simulate soup -n 4 --length 20 --interpret -o slower
+check "which is the same" cmp slow/z.npy slower/z.npy
+expect "lanes" 0 "lane interpreter" "$penn" simulate soup -n 4 --length 20 --kernel lanes -o lanes
+expect "no compiler" 0 "lane interpreter" env PENN_CXX=/nowhere/c++ "$penn" simulate soup -n 4 --length 20 -o uncompiled
+check "no compiler is needed" cmp lanes/z.npy uncompiled/z.npy
+expect "a compiler that is not there" 1 "no C++ compiler was found" env PENN_CXX=/nowhere/c++ "$penn" simulate soup -n 4 --length 20 --kernel compiled -o none
+expect "unknown kernel" 2 "lanes" "$penn" simulate soup -n 4 --kernel fast -o none
 expect "cache elsewhere" 0 "compiled by" env PENN_CACHE="$folder/cache" "$penn" simulate soup -n 4 --length 20 -o cached
 check "the cache is used" sh -c "ls cache/*.so"
 head -c 100 /dev/urandom >"$(ls cache/*.so)"
@@ -67,7 +72,7 @@ check "and gives the same" cmp cached/z.npy spoiled/z.npy
 printf '#!/bin/sh\necho no such thing >&2; exit 1\n' >broken-compiler; chmod +x broken-compiler
 expect "a broken compiler" 0 "could not compile the system: no such thing" env PENN_CACHE="$folder/cache2" PENN_CXX="$folder/broken-compiler" "$penn" simulate soup -n 4 --length 20 -o other
 check "its remains are removed" sh -c "! ls cache2 | grep ."
-expect "no place at all" 0 "slow interpreter" env PENN_CACHE=/proc/nowhere TMPDIR=/proc/nowhere "$penn" simulate soup -n 4 --length 20 -o nowhere
+expect "no place at all" 0 "the lane interpreter is used" env PENN_CACHE=/proc/nowhere TMPDIR=/proc/nowhere "$penn" simulate soup -n 4 --length 20 -o nowhere
 expect "no place for a cache" 0 "compiled by" env PENN_CACHE=/proc/nowhere "$penn" simulate soup -n 4 --length 20 -o uncached
 
 expect "zero trajectories" 2 "at least 1" "$penn" simulate soup -n 0 -o zero
@@ -116,7 +121,7 @@ checks=$((checks + 1))
 check "nothing is left of an interrupted run" sh -c "! ls -d interrupted .interrupted* 2>/dev/null | grep ."
 
 expect "bench" 0 "signature" "$penn" bench simulate soup --seconds 0.02
-expect "bench as json" 0 '"ratio_to_interpreter"' "$penn" bench simulate soup --seconds 0.02 --json -
+expect "bench as json" 0 '"lanes_give_the_same_bits": true' "$penn" bench simulate soup --seconds 0.02 --json -
 
 echo "$((checks - failures)) passed, $failures failed"
 [ $failures -eq 0 ]

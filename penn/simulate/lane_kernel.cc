@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "penn/base/aligned.h"
 #include "penn/noise/lane_group.h"
@@ -24,7 +25,7 @@ static_assert(kLanes % kRow == 0);
 struct Instruction {
   using Perform = void (*)(const Instruction*, float* frame, F, F, F, F);
   Perform perform;
-  uint32_t result, a, b, c;  // rows: offsets into the frame
+  uint32_t result = 0, a = 0, b = 0, c = 0, d = 0, e = 0;  // rows of the frame: offsets in bytes
 };
 
 template <LaneOp op>
@@ -38,19 +39,48 @@ struct Operation;
 PENN_LANE_OPERATIONS(PENN_OPERATION)
 #undef PENN_OPERATION
 
+inline float* row(float* frame, uint32_t bytes) {
+  float* start = reinterpret_cast<float*>(reinterpret_cast<char*>(frame) + bytes);
+  asm("" : "+r"(start));  // one register for a row: gcc would take another one for its second half, and run out of them
+  return start;
+}
+
+// The operation on the lanes of pair p. Operand `kCarried` is `carried`, the others come from their rows.
+template <LaneOp op, int kCarried>
+[[gnu::always_inline]] inline X value(const float* a, const float* b, const float* c, int p, X carried) {
+  const auto operand = [&](int position, const float* values) {
+    const bool is_row = position < Operation<op>::kOperands && position != kCarried;
+    return is_row ? load_pair(values + p * kPairWidth) : carried;
+  };
+  return Operation<op>::apply(operand(0, a), operand(1, b), operand(2, c));
+}
+
 // p0 .. p3 are the lanes of the last result. Every instruction ends with a jump to the next one (a call in tail
-// position). `kCarried` is the operand that is the last result, or -1; the others come from the frame. The result goes
-// there if `kKept`.
+// position). `kCarried` is the operand that is the last result, or -1. The result goes to the frame if `kKept`.
 template <LaneOp op, int kCarried, bool kKept>
 void perform(const Instruction* at, float* frame, F p0, F p1, F p2, F p3) {
   X last[2] = {{p0, p1}, {p2, p3}};
+  const float *const a = row(frame, at->a), *const b = row(frame, at->b), *const c = row(frame, at->c);
+  float* const result = row(frame, at->result);
   for (int p = 0; p < kPairs; ++p) {
-    const auto operand = [&](int position, uint32_t row) {
-      if (position >= Operation<op>::kOperands) return last[p];  // not used
-      return position == kCarried ? last[p] : load_pair(frame + row + p * kPairWidth);
-    };
-    last[p] = Operation<op>::apply(operand(0, at->a), operand(1, at->b), operand(2, at->c));
-    if (kKept) store(frame + at->result + p * kPairWidth, last[p]);
+    last[p] = value<op, kCarried>(a, b, c, p, last[p]);
+    if (kKept) store(result + p * kPairWidth, last[p]);
+  }
+  return at[1].perform(at + 1, frame, last[0].a, last[0].b, last[1].a, last[1].b);
+}
+
+// Two operations in one instruction: the result of the first is operand `kPosition` of the second and needed nowhere
+// else. d and e are the other operands of the second.
+template <LaneOp first, int kCarried, LaneOp second, int kPosition, bool kKept>
+void perform_two(const Instruction* at, float* frame, F p0, F p1, F p2, F p3) {
+  X last[2] = {{p0, p1}, {p2, p3}};
+  const float *const a = row(frame, at->a), *const b = row(frame, at->b), *const c = row(frame, at->c);
+  const float *const d = row(frame, at->d), *const e = row(frame, at->e);
+  float* const result = row(frame, at->result);
+  for (int p = 0; p < kPairs; ++p) {
+    const X inner = value<first, kCarried>(a, b, c, p, last[p]);
+    last[p] = value<second, kPosition>(d, kPosition == 0 ? d : e, e, p, inner);
+    if (kKept) store(result + p * kPairWidth, last[p]);
   }
   return at[1].perform(at + 1, frame, last[0].a, last[0].b, last[1].a, last[1].b);
 }
@@ -84,6 +114,37 @@ Instruction::Perform choose(LaneOp op, int carried, bool kept) {
   }
 }
 
+// perform_two for every pair of the most frequent operations; null where there is no such operand. Factors and summands
+// are ordered such that the carried one is operand 0, or 2 of a fused operation.
+constexpr LaneOp kPairable[] = {LaneOp::kAdd, LaneOp::kMul, LaneOp::kSquare, LaneOp::kMultiplyAdd,
+                                LaneOp::kNegativeMultiplyAdd};
+constexpr size_t kPairables = std::size(kPairable);
+constexpr int kCarriedPositions[] = {-1, 0, 2};
+
+template <size_t i>
+constexpr Instruction::Perform two_entry() {
+  constexpr bool kept = i % 2;
+  constexpr int position = kCarriedPositions[1 + i / 2 % 2], carried = kCarriedPositions[i / 4 % 3];
+  constexpr LaneOp second = kPairable[i / 12 % kPairables], first = kPairable[i / 12 / kPairables];
+  if constexpr (carried < Operation<first>::kOperands && position < Operation<second>::kOperands)
+    return perform_two<first, carried, second, position, kept>;
+  else return nullptr;
+}
+
+Instruction::Perform choose_two(LaneOp first, int carried, LaneOp second, int position, bool kept) {
+  static constexpr auto table = []<size_t... i>(std::index_sequence<i...>) {
+    return std::array<Instruction::Perform, sizeof...(i)>{two_entry<i>()...};
+  }
+  (std::make_index_sequence<12 * kPairables * kPairables>());
+  const auto number = [](const auto& list, auto wanted) {
+    return static_cast<size_t>(std::find(std::begin(list), std::end(list), wanted) - list);
+  };
+  const size_t f = number(kPairable, first), s = number(kPairable, second), c = number(kCarriedPositions, carried),
+               p = number(kCarriedPositions, position);
+  if (f == kPairables || s == kPairables || c == 3 || p == 3 || p == 0) return nullptr;
+  return table[((f * kPairables + s) * 3 + c) * 4 + (p - 1) * 2 + kept];
+}
+
 // Gives every value a row of the frame. Leaves and what is computed once have their own; the values of a step share.
 class Assembler {
  public:
@@ -102,6 +163,7 @@ class Assembler {
   uint32_t offset(int id) const {
     return has_row(id) ? static_cast<uint32_t>(row_[static_cast<size_t>(id)] * kRow) : 0;
   }
+  uint32_t bytes(int id) const { return offset(id) * static_cast<uint32_t>(sizeof(float)); }
   int rows() const { return rows_; }
 
   // `results` must stand in the frame at the end. next[s], where given, may take the row of state s as soon as nobody
@@ -109,18 +171,21 @@ class Assembler {
   std::vector<Instruction> assemble(const std::vector<int>& list, const std::vector<int>& results,
                                     const std::vector<int>& next = {}) {
     const size_t n = list.size(), V = code_.values.size();
+    std::vector<std::array<int, 3>> operands(n);
     std::vector<int> carried(n, -1);
-    std::vector<size_t> last_read(V, 0);  // from its row, by the instruction of this number; n: by the caller
+    std::vector<size_t> last_read(V, 0);  // from its row, by the operation of this number; n: by the caller
     std::vector<char> is_read(V, 0);
     const auto read = [&](int id, size_t when) {
       is_read[static_cast<size_t>(id)] = 1, last_read[static_cast<size_t>(id)] = when;
     };
     for (size_t i = 0; i < n; ++i) {
-      const std::array<int, 3> operands = operands_of(list[i]);
+      operands[i] = operands_of(list[i]);
+      if (i > 0 && operands[i][1] == list[i - 1] && commutes(op(list[i]))) std::swap(operands[i][0], operands[i][1]);
       for (int k = 0; k < 3; ++k) {
-        if (operands[static_cast<size_t>(k)] < 0) continue;
-        if (carried[i] < 0 && i > 0 && operands[static_cast<size_t>(k)] == list[i - 1]) carried[i] = k;
-        else read(operands[static_cast<size_t>(k)], i);
+        const int operand = operands[i][static_cast<size_t>(k)];
+        if (operand < 0) continue;
+        if (carried[i] < 0 && i > 0 && operand == list[i - 1]) carried[i] = k;
+        else read(operand, i);
       }
     }
     for (const int id : results) read(id, n);
@@ -128,17 +193,30 @@ class Assembler {
     std::vector<Instruction> instructions;
     std::vector<int> free;
     std::vector<char> is_temporary(V, 0);
-    for (size_t i = 0; i < n; ++i) {
-      const size_t id = static_cast<size_t>(list[i]);
-      const std::array<int, 3> operands = operands_of(list[i]);
-      Instruction instruction{choose(code_.values[id].op, carried[i], is_read[id]), 0, offset(operands[0]),
-                              offset(operands[1]), offset(operands[2])};
-      for (const int operand : operands)  // the row of an operand that is read for the last time can take the result
+    const auto release = [&](size_t i) {  // rows that are read for the last time; the result can take one of them
+      for (const int operand : operands[i])
         if (operand >= 0 && is_temporary[static_cast<size_t>(operand)] &&
             last_read[static_cast<size_t>(operand)] == i) {
           free.push_back(row_[static_cast<size_t>(operand)]);
           is_temporary[static_cast<size_t>(operand)] = 0;
         }
+    };
+    for (size_t i = 0; i < n; ++i) {
+      Instruction instruction{
+          .perform = nullptr, .a = bytes(operands[i][0]), .b = bytes(operands[i][1]), .c = bytes(operands[i][2])};
+      if (i + 1 < n && !is_read[static_cast<size_t>(list[i])])  // then the next one takes it
+        instruction.perform = choose_two(op(list[i]), carried[i], op(list[i + 1]), carried[i + 1],
+                                         is_read[static_cast<size_t>(list[i + 1])]);
+      if (instruction.perform) {
+        release(i++);
+        const int position = carried[i];
+        instruction.d = bytes(operands[i][position == 0 ? 1 : 0]);
+        instruction.e = bytes(operands[i][position == 2 ? 1 : 2]);
+      } else {
+        instruction.perform = choose(op(list[i]), carried[i], is_read[static_cast<size_t>(list[i])]);
+      }
+      release(i);
+      const size_t id = static_cast<size_t>(list[i]);
       if (is_read[id] && row_[id] < 0) {
         row_[id] = state_row(list[i], next, i, last_read, is_read);
         if (row_[id] < 0) {
@@ -148,10 +226,10 @@ class Assembler {
           is_temporary[id] = 1;
         }
       }
-      instruction.result = offset(list[i]);
+      instruction.result = bytes(list[i]);
       instructions.push_back(instruction);
     }
-    instructions.push_back({finish, 0, 0, 0, 0});
+    instructions.push_back({.perform = finish});
     return instructions;
   }
 
@@ -161,6 +239,11 @@ class Assembler {
   }
 
  private:
+  LaneOp op(int id) const { return code_.values[static_cast<size_t>(id)].op; }
+  static bool commutes(LaneOp op) {  // in its first two operands
+    return op == LaneOp::kAdd || op == LaneOp::kMul || op == LaneOp::kMultiplyAdd ||
+           op == LaneOp::kNegativeMultiplyAdd || op == LaneOp::kMultiplySubtract;
+  }
   std::array<int, 3> operands_of(int id) const {
     const LaneValue& v = code_.values[static_cast<size_t>(id)];
     return {v.a, v.b, v.c};

@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <random>
 
@@ -132,6 +133,26 @@ TEST(lane_kernel_test, every_operation_is_that_of_compiled_code) {
           {0.0f, -0.0f, 1.0f, -1.0f,    0.5f,  -0.5f,  2.0f, -3.0f,       1e-30f, -1e-30f, 1e30f,      -1e30f,
            most, -most, tiny, tiny / 8, 88.7f, -88.7f, 1e5f, -4194304.0f, 0.29f,  0.31f,   3.14159265f});
   compare(text + kTail, 1, 0, 1);
+}
+
+// Random sums and products meet every way in which two operations can follow each other.
+TEST(lane_kernel_test, random_expressions_are_those_of_compiled_code) {
+  std::mt19937 random(11);
+  const std::function<std::string(int)> expression = [&](int depth) -> std::string {
+    const char* const leaves[] = {"x", "y", "w", "k", "0.7"};
+    if (depth == 0) return leaves[random() % 5];
+    const std::string a = expression(depth - 1 - static_cast<int>(random() % static_cast<unsigned>(depth)));
+    const std::string b = expression(depth - 1);
+    const char* const signs[] = {" + ", " - ", "*", " + ", "*"};
+    return random() % 6 == 0 ? "(" + b + ")^2" : "(" + a + signs[random() % 5] + b + ")";
+  };
+  for (const char* method : {"", "method = \"rk4\"\n"}) {
+    std::string text = "[parameters]\nk = [1, 2]\n[equations]\n";
+    for (const char* state : {"x", "y", "w"}) text += state + std::string(" = \"tanh(") + expression(9) + ")\"\n";
+    text += "[initial]\nx = \"k\"\ny = 1\nw = 1\n[observe]\n";
+    for (int i = 0; i < 30; ++i) text += "c" + std::to_string(i) + " = \"x + " + expression(7) + "\"\n";
+    compare(text + kTail + method, 20, 0, 2);
+  }
 }
 
 // Time, ranges of sampling, measurement noise, multiplicative noise, states held over the stages of rk4, and lanes that

@@ -148,9 +148,9 @@ TEST(lane_kernel_test, random_expressions_are_those_of_compiled_code) {
   };
   for (const char* method : {"", "method = \"rk4\"\n"}) {
     std::string text = "[parameters]\nk = [1, 2]\n[equations]\n";
-    for (const char* state : {"x", "y", "w"}) text += state + std::string(" = \"tanh(") + expression(9) + ")\"\n";
+    for (const char* state : {"x", "y", "w"}) text += state + std::string(" = \"tanh(") + expression(5) + ")\"\n";
     text += "[initial]\nx = \"k\"\ny = 1\nw = 1\n[observe]\n";
-    for (int i = 0; i < 30; ++i) text += "c" + std::to_string(i) + " = \"x + " + expression(7) + "\"\n";
+    for (int i = 0; i < 16; ++i) text += "c" + std::to_string(i) + " = \"x + " + expression(4) + "\"\n";
     compare(text + kTail + method, 20, 0, 2);
   }
 }

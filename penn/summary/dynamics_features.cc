@@ -50,7 +50,13 @@ void bin_sums(const ChannelLanes& c, int64_t n, int bins, D (*total)[1 + kQuanti
   }
 }
 
-void put_bins(FeatureLanes& out, const D (*total)[1 + kQuantities], int bins, double count) {
+}  // namespace
+
+void put_bins(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const int bins = work.options->bins;
+  const double count = static_cast<double>(work.n - 4);
+  D total[kMaxBins][1 + kQuantities];
+  bin_sums(work.channels[at.first], work.n, bins, total);
   D mean_aa, mean_ww, mean_jj;  // hats sum to one, so bins sum to the whole trajectory
   for (int bin = 0; bin < bins; ++bin) mean_aa += total[bin][2], mean_ww += total[bin][4], mean_jj += total[bin][5];
   const D prior(kBinPrior), share(kBinPrior / count);
@@ -69,11 +75,9 @@ void put_bins(FeatureLanes& out, const D (*total)[1 + kQuantities], int bins, do
   }
 }
 
-}  // namespace
-
-void put_dynamics(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const SummaryOptions& options) {
+void put_differences(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
-  const double count = static_cast<double>(n - 4);
   D fourth[2];
   sum_rows<2>(
       1, n - 1, fourth, [&](int64_t t, F(&sum)[2]) __attribute__((always_inline)) {
@@ -81,26 +85,28 @@ void put_dynamics(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c,
         sum[0] += A2 * A2;
         sum[1] += W2 * W2;
       });
-  D bins[kMaxBins][1 + kQuantities];
-  bin_sums(c, n, options.bins, bins);
-  put_bins(out, bins, options.bins, count);
   for (int i = 0; i < 2; ++i) {
     const D square =
         put_memory(out, i == 0 ? c.a_rows : c.w_rows, 1, n - 1, kDifferenceMemory.data(), kDifferenceMemory.size());
     out.put(log_positive((fourth[i] / D(static_cast<double>(n - 2))).narrow()) - 2.0f * log_positive(square.narrow()));
   }
+}
 
+void put_grid(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
+  const int64_t n = work.n;
+  const int grid = work.options->grid;
   LaneSeries &position = work.scratch[0], &velocity = work.scratch[1];
   for (int64_t t = 2; t < n - 2; ++t) {
-    position.set(t, bin_position(c.u(t), options.grid, kGridReach));
-    velocity.set(t, bin_position(c.w(t), options.grid, kGridReach));
+    position.set(t, bin_position(c.u(t), grid, kGridReach));
+    velocity.set(t, bin_position(c.w(t), grid, kGridReach));
   }
   D cells[kMaxBins * kMaxBins * 2];
   const LaneSeries* const response[] = {&c.a_rows};
-  grid_sums<1>(position, velocity, response, 2, n - 2, options.grid, cells);
-  for (int i = 0; i < options.grid * options.grid; ++i) {
+  grid_sums<1>(position, velocity, response, 2, n - 2, grid, cells);
+  for (int i = 0; i < grid * grid; ++i) {
     const D W = cells[2 * i] + D(kBinPrior);
-    out.put(log_positive((W / D(count)).narrow()));
+    out.put(log_positive((W / D(static_cast<double>(n - 4))).narrow()));
     out.put(cells[2 * i + 1] / W);
   }
 }

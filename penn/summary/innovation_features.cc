@@ -34,7 +34,8 @@ Slope fit_slope(const ChannelLanes& c, int64_t n) {
 
 }  // namespace
 
-void put_innovations(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c) {
+void put_innovations(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
   const Slope slope = fit_slope(c, n);
   for (const F& b : {slope.b, slope.plain}) {

@@ -48,7 +48,8 @@ Fit solve(const Gram& G, int K, int response, double count, const D* noise, cons
     fit.unexplained -= b[i] * G[i][response];
   }
   fit.unexplained = larger(fit.unexplained, D(1e-5) * square) / weight;
-  // L is now upper triangular with D on its diagonal, G = L^T D^-1 L: column k of L^-1, squared and times D_k, adds to the diagonal of the inverse.
+  // L is now upper triangular with D on its diagonal, G = L^T D^-1 L: column k of L^-1, squared and times D_k, adds to
+  // the diagonal of the inverse.
   D variance[kMaxColumns];
   for (int k = 0; k < K; ++k) {
     D v[kMaxColumns];
@@ -60,7 +61,8 @@ Fit solve(const Gram& G, int K, int response, double count, const D* noise, cons
     }
     for (int i = 0; i <= k; ++i) variance[i] += v[i] * v[i] * L[k][k];
   }
-  for (int i = 0; i < K; ++i) fit.log_error[i] = clamp(log_positive((variance[i] * fit.unexplained / D(count)).narrow()) * 0.5f, kErrorLimit);
+  for (int i = 0; i < K; ++i)
+    fit.log_error[i] = clamp(log_positive((variance[i] * fit.unexplained / D(count)).narrow()) * 0.5f, kErrorLimit);
   return fit;
 }
 

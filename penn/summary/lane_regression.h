@@ -9,7 +9,8 @@ namespace penn {
 
 inline constexpr int kMaxColumns = kSecondOwn + 3 * kMaxOthers + 1;
 inline constexpr int kRegressionChunk = 32;
-static_assert((kSecondOwn + 1) % 3 == 0 && (kFirstOwn + 1) % 3 == 0 && (kCubicOwn + 1) % 3 == 0 && (kLocalOwn + 2) % 3 == 0);
+static_assert((kSecondOwn + 1) % 3 == 0 && (kFirstOwn + 1) % 3 == 0 && (kCubicOwn + 1) % 3 == 0 &&
+              (kLocalOwn + 2) % 3 == 0);
 
 using Gram = D[kMaxColumns][kMaxColumns];
 using Columns = float[kMaxColumns][kRegressionChunk * kRow];
@@ -18,14 +19,15 @@ using Columns = float[kMaxColumns][kRegressionChunk * kRow];
 void tile_sums(const Columns& x, int i, int j, int count, Gram& G);
 
 struct Fit {
-  int size;          // K
-  F b[kMaxColumns];  // coefficients
+  int size;                  // K
+  F b[kMaxColumns];          // coefficients
   F log_error[kMaxColumns];  // ln of their standard errors
-  D unexplained;     // weighted mean square of the response less what the fit explains
+  D unexplained;             // weighted mean square of the response less what the fit explains
 };
 
 // (G + ridge) b = g with G (K, K) in the upper triangle and g = G[.][response], all divided by count; b by L D L^T.
-// noise: see regress() in regression_reference.cc; null means the response's own mean square. constant: what the first column is before it is weighted.
+// noise: see regress() in regression_reference.cc; null means the response's own mean square. constant: what the first
+// column is before it is weighted.
 Fit solve(const Gram& G, int K, int response, double count, const D* noise, const D& constant = D(1));
 
 // Mean products of columns, upper triangle; fill(t, x) writes the weighted columns of sample t. Their number is a

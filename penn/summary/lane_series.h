@@ -5,6 +5,7 @@
 #include "penn/base/aligned.h"
 #include "penn/noise/lanes.h"
 #include "penn/summary/definitions.h"
+#include "penn/summary/feature_table.h"
 
 namespace penn {
 
@@ -170,6 +171,7 @@ struct ChannelLanes {
   F centre, spread;      // mean of y, mean |y - mean|, at least kTiny
   F floor;               // smallest size inside a logarithm
   F value_scale, increment_scale;  // geometric means of |y - location| and of |increments|
+  F residual_floor;                // smallest residual inside a logarithm
 
   F own_floor() const { return larger(floor, increment_scale * kOwnFloor); }
   F u(int64_t t) const { return u_rows[t]; }
@@ -182,6 +184,7 @@ struct ChannelLanes {
 };
 
 struct LaneWorkspace {
+  const SummaryOptions* options = nullptr;
   int64_t n = 0;
   std::vector<ChannelLanes> channels;
   LaneSeries scratch[4], logs[kLawLags.size()];
@@ -189,18 +192,7 @@ struct LaneWorkspace {
   void resize(int64_t length, size_t channel_count, int64_t feature_count);
 };
 
-// The blocks of a channel, in the order of their features.
-void prepare_channel(const LaneWorkspace& work, ChannelLanes& c);  // all channels, before any block
-void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c);
-void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std::vector<int>& lags);
-void put_memories(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c);
-void put_innovations(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c);
-void put_blocks(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c);
-void put_dynamics(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const SummaryOptions& options);
-void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int channel, bool errors);
-void put_cubic_regression(FeatureLanes& out, LaneWorkspace& work, int channel, bool errors);
-void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel, bool errors);
-void put_pair(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& a, const ChannelLanes& b, int grid);
+void prepare_channel(const LaneWorkspace& work, ChannelLanes& c);  // all channels, before any row of the table
 
 // Pieces that several blocks share.
 struct LogLaw {

@@ -29,12 +29,18 @@ void put_cross(FeatureLanes& out, const LaneSeries& a, const LaneSeries& b, int6
 
 }  // namespace
 
-void put_pair(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& a, const ChannelLanes& b, int grid) {
+void put_correlations(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes &a = work.channels[at.first], &b = work.channels[at.second];
   const int64_t n = work.n;
   put_cross(out, a.centred, b.centred, 0, n, kCrossValueLags);
   put_cross(out, a.increment, b.increment, 1, n, kCrossIncrementLags);
   put_cross(out, a.residual, b.residual, 1, n - 1, kCrossResidualLags);
+}
 
+void put_pair_grid(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes &a = work.channels[at.first], &b = work.channels[at.second];
+  const int64_t n = work.n;
+  const int grid = work.options->pair_grid;
   LaneSeries &first = work.scratch[0], &second = work.scratch[1];
   for (int64_t t = 1; t < n - 1; ++t) {
     first.set(t, bin_position(a.u(t), grid, kGridReach));

@@ -18,9 +18,9 @@ struct Others {
   }
 };
 
-void put_coefficients(FeatureLanes& out, const Fit& fit, float factor, bool errors) {
+void put_coefficients(FeatureLanes& out, const Fit& fit, float factor) {
   for (int i = 0; i < fit.size; ++i) out.put(asinh(fit.b[i] * factor));
-  for (int i = 0; errors && i < fit.size; ++i) out.put(fit.log_error[i]);
+  for (int i = 0; i < fit.size; ++i) out.put(fit.log_error[i]);
 }
 
 F inside(F u) {
@@ -29,7 +29,7 @@ F inside(F u) {
 
 // The regression about the trajectory's mean: its coefficients are told, and what it explains of r is taken from r.
 void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others& others, int64_t n, F per_scale,
-                          const D& noise, LaneSeries& r, bool errors) {
+                          const D& noise, LaneSeries& r) {
   const int K = kLocalOwn + 3 * others.count;
   const auto columns = [&](int64_t t, F local, F scale, F * x) __attribute__((always_inline)) {
     const F own = clamp(local, kValueLimit), w = clamp(c.w(t), kVelocityLimit) * scale;
@@ -56,7 +56,7 @@ void put_local_regression(FeatureLanes& out, const ChannelLanes& c, const Others
       });
   const Fit near_mean = solve(G, K, K, static_cast<double>(n - 2), &noise),
             left = solve(G, K, K + 1, static_cast<double>(n - 2), &noise);
-  put_coefficients(out, near_mean, 1, errors);
+  put_coefficients(out, near_mean, 1);
   for (int64_t t = 1; t < n - 1; ++t) {
     F x[kMaxColumns], rest = r[t];
     columns(t, c.local(t), splat(1.0f), x);
@@ -113,7 +113,8 @@ Fit white_fit(const ChannelLanes& c, const Others& others, int64_t n, const Lane
   F before[kMaxColumns], weight_before = second_weight(c, 1);
   second_columns<kCausal>(c, others, 1, splat(1.0f), before);
   return regress(
-      2, n - 1, K, &noise, [&](int64_t t, F * x) __attribute__((always_inline)) {
+      2, n - 1, K, &noise,
+      [&](int64_t t, F * x) __attribute__((always_inline)) {
         F now[kMaxColumns];
         second_columns<kCausal>(c, others, t, splat(1.0f), now);
         const F s = white[t] * per_white, weight = second_weight(c, t),
@@ -217,9 +218,9 @@ void put_roughness(FeatureLanes& out, const ChannelLanes& c, const LaneSeries& r
 
 }  // namespace
 
-void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int channel, bool errors) {
-  const ChannelLanes& c = work.channels[channel];
-  const Others others(work, channel);
+void put_first_regression(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
+  const Others others(work, at.first);
   const F per_jump = 0.25f / c.increment_scale;
   const int K = kFirstOwn + 3 * others.count;
   const Fit fit = regress(
@@ -239,13 +240,13 @@ void put_first_regression(FeatureLanes& out, const LaneWorkspace& work, int chan
         }
         x[K] = scale * clamp(d * (1 / c.velocity), 1e6f);
       });
-  put_coefficients(out, fit, 3, errors);
+  put_coefficients(out, fit, 3);
   out.put(log_positive(fit.unexplained.narrow()));
 }
 
-void put_cubic_regression(FeatureLanes& out, LaneWorkspace& work, int channel, bool errors) {
-  const ChannelLanes& c = work.channels[channel];
-  const Others others(work, channel);
+void put_cubic_regression(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
+  const Others others(work, at.first);
   const int64_t n = work.n;
   LaneSeries& d = work.scratch[0];
   F before = clamp(c.u(0), kValueLimit);
@@ -266,20 +267,21 @@ void put_cubic_regression(FeatureLanes& out, LaneWorkspace& work, int channel, b
         x[3] = su * u * u;
         x[4] = scale * (next - u);
         for (int j = 0; j < others.count; ++j) {
-          const F theirs = clamp(others.channel[j]->u(t), kValueLimit), then = clamp(others.channel[j]->u(t + 1), kValueLimit), scaled = scale * theirs;
+          const F theirs = clamp(others.channel[j]->u(t), kValueLimit),
+                  then = clamp(others.channel[j]->u(t + 1), kValueLimit), scaled = scale * theirs;
           x[kCubicOwn + 3 * j] = scaled;
           x[kCubicOwn + 3 * j + 1] = scale * (then - theirs);
           x[kCubicOwn + 3 * j + 2] = scaled * theirs * theirs;
         }
         x[K] = scale * d[t];
       });
-  put_coefficients(out, fit, 3, errors);
+  put_coefficients(out, fit, 3);
   out.put(log_positive(fit.unexplained.narrow()));
 }
 
-void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel, bool errors) {
-  ChannelLanes& c = work.channels[channel];
-  const Others others(work, channel);
+void put_second_regression(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  ChannelLanes& c = work.channels[at.first];
+  const Others others(work, at.first);
   const int64_t n = work.n;
   const int K = kSecondOwn + 3 * others.count;
   LaneSeries& r = c.residual;
@@ -288,7 +290,8 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel, 
       1, n - 1, K, &no_noise, [&](int64_t t, F * x) __attribute__((always_inline)) {
         second_columns<false>(c, others, t, lanes::sqrt(second_weight(c, t)), x);
       });
-  const F floor = larger(c.floor * (1 / c.second), lanes::sqrt(first.unexplained.narrow()) * kOwnFloor);
+  const F floor = c.residual_floor =
+      larger(c.floor * (1 / c.second), lanes::sqrt(first.unexplained.narrow()) * kOwnFloor);
   set_residual(c, others, first, n, r);
   const F first_scale = geometric_mean(r, 1, n - 1, floor), per_scale = (1 / kResidualWeight) / first_scale;
 
@@ -299,12 +302,17 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, int channel, 
   const D noise = first.unexplained * (D(1) - D(rho) * D(rho));
   const Fit fit = white_fit<false>(c, others, n, white, per_white, rho, noise),
             causal = white_fit<true>(c, others, n, white, per_white, rho, noise);
-  put_coefficients(out, fit, 1, errors);
-  put_coefficients(out, causal, 1, errors);
+  put_coefficients(out, fit, 1);
+  put_coefficients(out, causal, 1);
   set_residual(c, others, fit, n, r);
-  put_local_regression(out, c, others, n, per_scale, first.unexplained, r, errors);
+  put_local_regression(out, c, others, n, per_scale, first.unexplained, r);
+}
 
-  const LogLaw law = put_law(out, r, work.logs[0], 1, n - 1, floor, 1.0f);
+void put_residual(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  ChannelLanes& c = work.channels[at.first];
+  const int64_t n = work.n;
+  LaneSeries& r = c.residual;
+  const LogLaw law = put_law(out, r, work.logs[0], 1, n - 1, c.residual_floor, 1.0f);
   const F limit = law.scale * kResidualClip;
   r.set(0, F{});
   for (int64_t t = 1; t < n - 1; ++t) r.set(t, smaller(larger(r[t], -limit), limit));

@@ -21,7 +21,8 @@ void prepare_channel(const LaneWorkspace& work, ChannelLanes& c) {
   }
 }
 
-void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
+void put_values(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
   const D count(static_cast<double>(n));
   const F centre = c.centre;
@@ -116,7 +117,9 @@ void lag_shape(const Increments& d, int64_t begin, int64_t end, F inverse, D* to
 
 }  // namespace
 
-void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std::vector<int>& lags) {
+void put_lags(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  ChannelLanes& c = work.channels[at.first];
+  const std::vector<int>& lags = work.options->lags;
   const int64_t n = work.n;
   const float log_value = std::log(c.value);
   alignas(64) float location[kRow];
@@ -160,7 +163,8 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std
   }
 }
 
-void put_memories(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
+void put_memories(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
   const F per_increment = 1.0f / c.increment_scale, per_value = 1.0f / c.value_scale;
   LaneSeries& x = work.scratch[0];
@@ -172,7 +176,8 @@ void put_memories(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
   put_memory(out, c.centred, 0, n, kCentredMemory.data(), kCentredMemory.size());
 }
 
-void put_blocks(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c) {
+void put_blocks(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
   LaneSeries& block = work.scratch[0];  // sums over 1, 2, 4, ... samples
   for (int64_t t = 0; t < work.n; ++t) block.set(t, c.y[t]);
   for (const int k : kBlocks) {

@@ -54,6 +54,10 @@ void load_lanes(const float* z, int64_t count, int64_t n, const SummaryScaling& 
   }
 }
 
+// Of this thread, between calls: memory need not be cleared again.
+thread_local std::unique_ptr<LaneWorkspace> kept_workspace;
+constexpr int64_t kKeptLength = 20'000;  // longer ones are given back: 8 MB per channel
+
 }  // namespace
 
 SummaryOptions summary_options(int version, int64_t channels) {
@@ -81,10 +85,10 @@ void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int thre
     throw DataError(fmt::format("a trajectory of {} samples is too short", n), "at least 8 are needed");
   const int64_t d = channels(), F_count = size();
   if (threads < 1) threads = processor_count();
-  std::vector<LaneWorkspace> workspaces(threads);
-  parallel_for((B + kRow - 1) / kRow, threads, [&](int64_t group, int thread) {
+  parallel_for((B + kRow - 1) / kRow, threads, [&](int64_t group, int) {
     const FlushDenormals flush;
-    LaneWorkspace& work = workspaces[thread];
+    if (!kept_workspace) kept_workspace = std::make_unique<LaneWorkspace>();
+    LaneWorkspace& work = *kept_workspace;
     work.options = &options_;
     work.resize(n, d, F_count);
     const int64_t first = group * kRow, count = std::min<int64_t>(kRow, B - first);
@@ -108,6 +112,7 @@ void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int thre
       }
     }
   });
+  if (n > kKeptLength) kept_workspace.reset();
 }
 
 }  // namespace penn

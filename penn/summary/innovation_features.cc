@@ -53,7 +53,7 @@ void put_innovations(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   for (LaneSeries* s : {&e, &bent}) s->set(0, F{});
   for (int64_t t = 1; t < n; ++t) {
     const F s = e[t] * inverse, is_jump = ramp(abs(s) * 0.5f - 3.5f);
-    if (any_positive(is_jump)) {  // seldom
+    if (any_lane(is_jump)) {  // seldom
       jumps += D(is_jump);
       const F jump = is_jump / (is_jump > 0.0f ? e[t] : splat(1.0f));
       for (size_t i = 0; i < kResponseLags.size() && t + kResponseLags[i] < n; ++i)

@@ -75,27 +75,19 @@ inline int even_part(int left, int limit) {
 // One instruction each; lanes::max and min, which keep a NaN of the first argument, are often two. There are no NaN
 // here.
 #if defined(__AVX512F__)
-inline F larger(F x, F y) {
-  return (F)_mm512_max_ps((__m512)x, (__m512)y);
-}
-inline F smaller(F x, F y) {
-  return (F)_mm512_min_ps((__m512)x, (__m512)y);
-}
+#define PENN_LANE_PAIR(operation) (F) _mm512_##operation##_ps((__m512)x, (__m512)y)
 #elif defined(__AVX__)
-inline F larger(F x, F y) {
-  return (F)_mm256_max_ps((__m256)x, (__m256)y);
-}
-inline F smaller(F x, F y) {
-  return (F)_mm256_min_ps((__m256)x, (__m256)y);
-}
+#define PENN_LANE_PAIR(operation) (F) _mm256_##operation##_ps((__m256)x, (__m256)y)
 #else
+#define PENN_LANE_PAIR(operation) lanes::operation(x, y)
+#endif
 inline F larger(F x, F y) {
-  return x > y ? x : y;
+  return PENN_LANE_PAIR(max);
 }
 inline F smaller(F x, F y) {
-  return x < y ? x : y;
+  return PENN_LANE_PAIR(min);
 }
-#endif
+#undef PENN_LANE_PAIR
 // Makes the compiler keep x in a register, where it would rather load it again for every use.
 inline void in_register([[maybe_unused]] F& x) {
 #if defined(__SSE2__)
@@ -150,14 +142,9 @@ inline F asinh_sample(F x) {  // as log2_sample
   const F s = smaller(lanes::abs(x), lanes::splat(1e9f));
   return lanes::copy_sign(log2_sample(s + lanes::sqrt(s * s + 1.0f)) * kLn2, x);
 }
-inline bool any_positive(F x) {  // in some lane
-#if defined(__AVX512F__)
-  return _mm512_cmp_ps_mask((__m512)x, __m512{}, _CMP_GT_OQ) != 0;
-#elif defined(__AVX__)
-  return _mm256_movemask_ps((__m256)(x > 0.0f)) != 0;
-#else
-  return x[0] > 0 || x[1] > 0 || x[2] > 0 || x[3] > 0;
-#endif
+inline bool any_lane(F x) {  // is not +0
+  const F zero{};
+  return std::memcmp(&x, &zero, sizeof x) != 0;
 }
 
 // Position of x among `count` bins in [-reach, reach], and the membership of a bin there.

@@ -68,61 +68,6 @@ double past_velocity(const Channel& c, int64_t t) {
   return clamp((c.y[t] - c.y[t - 1]) / c.unit.velocity, 1e6);
 }
 
-}  // namespace
-
-// The increment regressed on monomials of the value before it; jumps weigh little.
-void put_first_regression(Output& out, Work& work, Subject at) {
-  const Channel& c = work.channels[at.first];
-  const std::vector<const Channel*> others = work.others(at.first);
-  Numbers d(c.n);
-  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = c.y[t + 1] - c.y[t];
-  const double scale = std::exp(log_moments(d, 0, c.n - 1, c.floor).mean);
-  const auto columns = [&](int64_t t) {
-    const double u = clamp(c.u[t], kValueLimit);
-    Numbers x = {1, u, u * u, u * u * u, u * u * u * u * u};
-    for (const Channel* other : others)
-      for (int power = 1; power <= 3; ++power) x.push_back(std::pow(clamp(other->u[t], kValueLimit), power));
-    return x;
-  };
-  const auto weight = [&](int64_t t) {
-    return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) / (1 + std::pow(d[t] / (4 * scale), 2));
-  };
-  const auto response = [&](int64_t t) { return clamp(d[t] / c.unit.velocity, 1e6); };
-  const Fit fit = regress(0, c.n - 1, columns, weight, response, -1);
-  put_coefficients(out, fit, 3);
-  out.put(log_positive(fit.unexplained));
-}
-
-// Where a fast variable follows a slow hidden one, as in relaxation oscillators, c u' = u - u^3/3 + y with small c, the
-// noise and the slow dynamics show in the increment of u^3/3 - u. The increment of u^3 regressed on that of u, on
-// monomials, and the same of others; jumps weigh little.
-void put_cubic_regression(Output& out, Work& work, Subject at) {
-  const Channel& c = work.channels[at.first];
-  const std::vector<const Channel*> others = work.others(at.first);
-  const auto value = [](const Channel& channel, int64_t t) { return clamp(channel.u[t], kValueLimit); };
-  Numbers d(c.n);
-  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = std::pow(value(c, t + 1), 3) - std::pow(value(c, t), 3);
-  const double scale = std::exp(log_moments(d, 0, c.n - 1, kCubeFloor).mean);
-  const auto columns = [&](int64_t t) {
-    const double u = value(c, t);
-    Numbers x = {1, u, u * u, u * u * u, value(c, t + 1) - u};
-    for (const Channel* other : others) {
-      const double theirs = value(*other, t);
-      x.insert(x.end(), {theirs, value(*other, t + 1) - theirs, theirs * theirs * theirs});
-    }
-    return x;
-  };
-  const auto weight = [&](int64_t t) {
-    return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) / (1 + std::pow(d[t] / (4 * scale), 2));
-  };
-  const Fit fit = regress(
-      0, c.n - 1, columns, weight, [&](int64_t t) { return d[t]; }, -1);
-  put_coefficients(out, fit, 3);
-  out.put(log_positive(fit.unexplained));
-}
-
-namespace {
-
 // Least squares of two terms from their sums: a c + b s = y0, b c + d s = y1, with a little ridge.
 struct TwoTerms {
   double constant, slope;
@@ -133,7 +78,58 @@ TwoTerms two_terms(double a, double b, double d, double y0, double y1) {
   return {(y0 * d - y1 * b) / determinant, (y1 * a - y0 * b) / determinant};
 }
 
+// d(t) regressed on monomials of u(t), on own(t), and for every other channel on u, theirs(channel, t), u^3; jumps
+// weigh little.
+template <class Own, class Theirs>
+void put_increment_regression(Output& out, const Work& work, int channel, const Numbers& d, double unit, double floor,
+                              Own own, Theirs theirs) {
+  const Channel& c = work.channels[channel];
+  const double scale = std::exp(log_moments(d, 0, c.n - 1, floor).mean);
+  const auto columns = [&](int64_t t) {
+    const double u = clamp(c.u[t], kValueLimit);
+    Numbers x = {1, u, u * u, u * u * u, own(t)};
+    for (const Channel* other : work.others(channel)) {
+      const double v = clamp(other->u[t], kValueLimit);
+      x.insert(x.end(), {v, theirs(*other, t), v * v * v});
+    }
+    return x;
+  };
+  const auto weight = [&](int64_t t) {
+    return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) / (1 + std::pow(d[t] / (4 * scale), 2));
+  };
+  const Fit fit = regress(
+      0, c.n - 1, columns, weight, [&](int64_t t) { return clamp(d[t] / unit, 1e6); }, -1);
+  put_coefficients(out, fit, 3);
+  out.put(log_positive(fit.unexplained));
+}
+
+double value(const Channel& c, int64_t t) {
+  return clamp(c.u[t], kValueLimit);
+}
+
 }  // namespace
+
+// The increment regressed on monomials of the value before it.
+void put_first_regression(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
+  Numbers d(c.n);
+  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = c.y[t + 1] - c.y[t];
+  put_increment_regression(
+      out, work, at.first, d, c.unit.velocity, c.floor, [&](int64_t t) { return std::pow(value(c, t), 5); },
+      [](const Channel& other, int64_t t) { return std::pow(value(other, t), 2); });
+}
+
+// Where a fast variable follows a slow hidden one, as in relaxation oscillators, c u' = u - u^3/3 + y with small c, the
+// noise and the slow dynamics show in the increment of u^3/3 - u: the increment of u^3 regressed on that of u, and the
+// same of others.
+void put_cubic_regression(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
+  Numbers d(c.n);
+  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = std::pow(value(c, t + 1), 3) - std::pow(value(c, t), 3);
+  const auto step = [](const Channel& of, int64_t t) { return value(of, t + 1) - value(of, t); };
+  put_increment_regression(
+      out, work, at.first, d, 1, kCubeFloor, [&](int64_t t) { return step(c, t); }, step);
+}
 
 // The second difference regressed on monomials of value and velocity, twice: the second fit knows that neighbouring
 // residuals are correlated (both sides are freed of rho times their neighbour: Cochrane and Orcutt) and trusts large

@@ -236,23 +236,31 @@ void put_differences(Output& out, Work& work, Subject at) {
   }
 }
 
-// The second difference given value and velocity.
+namespace {
+
+// Means of responses given the bins of two series, and how often a cell is visited.
+void put_cells(Output& out, const Numbers& first, const Numbers& second, const std::vector<const Numbers*>& responses,
+               int64_t begin, int64_t end, int grid) {
+  for (int cell = 0; cell < grid * grid; ++cell) {
+    const auto weight = [&](int64_t t) {
+      return hat(first[t], cell / grid, grid, kGridReach) * hat(second[t], cell % grid, grid, kGridReach);
+    };
+    const double prior = kBinPrior / static_cast<double>(end - begin), W = mean(begin, end, weight) + prior;
+    out.put(std::log(W));
+    for (const Numbers* x : responses) out.put(mean(begin, end, [&](int64_t t) { return weight(t) * (*x)[t]; }) / W);
+  }
+}
+
+}  // namespace
+
 void put_grid(Output& out, Work& work, Subject at) {
   const Channel& c = work.channels[at.first];
-  const int grid = work.options.grid;
-  const int64_t begin = 2, end = c.n - 2;
-  const double count = static_cast<double>(end - begin);
-  for (int row = 0; row < grid; ++row) {
-    for (int column = 0; column < grid; ++column) {
-      double W = 0, wa = 0;
-      for (int64_t t = begin; t < end; ++t) {
-        const double w = hat(c.u[t], row, grid, kGridReach) * hat(c.w[t], column, grid, kGridReach);
-        W += w, wa += w * c.a[t];
-      }
-      out.put(std::log((W + kBinPrior) / count));
-      out.put(wa / (W + kBinPrior));
-    }
-  }
+  put_cells(out, c.u, c.w, {&c.a}, 2, c.n - 2, work.options.grid);
+}
+
+void put_pair_grid(Output& out, Work& work, Subject at) {
+  const Channel &a = work.channels[at.first], &b = work.channels[at.second];
+  put_cells(out, a.u, b.u, {&a.a, &b.a}, 1, a.n - 1, work.options.pair_grid);
 }
 
 namespace {
@@ -278,24 +286,6 @@ void put_correlations(Output& out, Work& work, Subject at) {
   put_cross(out, a.centred, b.centred, 0, a.n, kCrossValueLags);
   put_cross(out, a.increment, b.increment, 1, a.n, kCrossIncrementLags);
   put_cross(out, a.residual, b.residual, 1, a.n - 1, kCrossResidualLags);
-}
-
-void put_pair_grid(Output& out, Work& work, Subject at) {
-  const Channel &a = work.channels[at.first], &b = work.channels[at.second];
-  const int grid = work.options.pair_grid;
-  const double count = static_cast<double>(a.n - 2);
-  for (int row = 0; row < grid; ++row) {
-    for (int column = 0; column < grid; ++column) {
-      double W = 0, wa = 0, wb = 0;
-      for (int64_t t = 1; t < a.n - 1; ++t) {
-        const double w = hat(a.u[t], row, grid, kGridReach) * hat(b.u[t], column, grid, kGridReach);
-        W += w, wa += w * a.a[t], wb += w * b.a[t];
-      }
-      out.put(std::log((W + kBinPrior) / count));
-      out.put(wa / (W + kBinPrior));
-      out.put(wb / (W + kBinPrior));
-    }
-  }
 }
 
 }  // namespace reference

@@ -1,12 +1,10 @@
-// Constants of the statistics, shared by the fast code, its twin and the names. Changing any of them changes what a
-// trained network sees: raise kSummaryVersion.
+// Constants of the statistics, shared by the fast code, the reference and the names. Changing any of them changes what
+// a trained network sees: raise kSummaryVersion.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "penn/summary/summary.h"
 
@@ -67,7 +65,8 @@ inline constexpr float kValueLimit = 3.0f;  // regressions leave out what lies b
 inline constexpr float kVelocityLimit = 5.0f;
 inline constexpr float kRidge = 1e-4f;  // relative to a column's own square
 inline constexpr float kCoefficientPrior = 10.0f;
-inline constexpr float kErrorLimit = 12.0f;  // of ln(standard error): beyond it there is nothing left to fit, or all of it
+inline constexpr float kErrorLimit =
+    12.0f;  // of ln(standard error): beyond it there is nothing left to fit, or all of it
 inline constexpr float kResidualWeight =
     8.0f;  // residuals beyond this many geometric means count less in the second fit
 inline constexpr float kResidualClip = 12.0f;
@@ -78,11 +77,11 @@ inline constexpr float kNoiseWeight = 0.1f, kNoiseRidge = 1e-3f;
 
 // Columns of the regressions: own monomials and three per other channel. One more column, the response, makes a
 // multiple of 3.
-inline constexpr int kSecondOwn = 8;  // 1 u u^2 u^3 w uw u^2w u^4w
-inline constexpr int kFirstOwn = 5;   // 1 u u^2 u^3 u^5
+inline constexpr int kSecondOwn = 8;        // 1 u u^2 u^3 w uw u^2w u^4w
+inline constexpr int kFirstOwn = 5;         // 1 u u^2 u^3 u^5
 inline constexpr float kCubeFloor = 1e-4f;  // smallest increment of u^3 inside a logarithm
-inline constexpr int kCubicOwn = 5;   // 1 u u^2 u^3 du
-inline constexpr int kLocalOwn = 4;   // 1 x w xw about the trajectory's mean; two responses
+inline constexpr int kCubicOwn = 5;         // 1 u u^2 u^3 du
+inline constexpr int kLocalOwn = 4;         // 1 x w xw about the trajectory's mean; two responses
 inline constexpr int kMaxOthers = 3;
 inline int others_of(int64_t channels) {
   return static_cast<int>(std::min<int64_t>(channels - 1, kMaxOthers));
@@ -102,12 +101,9 @@ inline ChannelUnits units_of(const ChannelScale& s) {
   return {power, s.location * power, s.value * power, s.velocity * power, s.second * power, s.third * power};
 }
 
-std::vector<std::string> summary_names(const SummaryOptions& options);
-
-// Scales are told three times: as logarithm, as they are, and squared. Parameters are proportional to one of these, and a network
-// that is given only the logarithm spends most of its training on the exponential function. These are the logarithms' numbers; the
-// other two forms of all of them are appended to the features in this order.
-std::vector<int> summary_log_scales(const std::vector<std::string>& names);
-inline double scale_from_log(double x) { return std::exp(std::min(x, 9.0)); }  // its own square stays below 1e8: see kOutputLimit
+// Of a feature that is the logarithm of a scale; its own square stays below 1e8: see kOutputLimit.
+inline double scale_from_log(double x) {
+  return std::exp(std::min(x, 9.0));
+}
 
 }  // namespace penn

@@ -1,19 +1,18 @@
-// Moments of differences of order 1, 2, 3 given the value, and of order 2 given value and velocity. Definitions:
-// summary_reference.cc.
+// Moments of differences of order 1, 2, 3 given the value, and of order 2 given value and velocity or the values of two
+// channels. Definitions: summary_reference.cc.
 #include "penn/summary/lane_series.h"
 
 namespace penn {
 
-using lanes::abs, lanes::load, lanes::store;
+using lanes::splat, lanes::store;
 
 namespace {
 
 constexpr int kQuantities = 7;  // a, a^2, a w, w^2, j^2, j v, j j'
-constexpr int kBinChunk = 64;
+constexpr int kColumn = ProductSums::kColumn;
 
-// total[bin][0] = W, then the weighted sums of the quantities.
-void bin_sums(const ChannelLanes& c, int64_t n, int bins, D (*total)[1 + kQuantities]) {
-  alignas(64) float position[kBinChunk * kRow], quantity[kQuantities][kBinChunk * kRow];
+// total[bin][0] = W, then the weighted sums of the quantities, times 2 <= t < n - 2.
+void bin_sums(ProductSums& products, const ChannelLanes& c, int64_t n, int bins, D (*total)[1 + kQuantities]) {
   const auto third = [&](int64_t t) {
     const F second_now = (c.y[t + 1] - c.y[t]) - (c.y[t] - c.y[t - 1]),
             second_next = (c.y[t + 2] - c.y[t + 1]) - (c.y[t + 1] - c.y[t]);
@@ -21,36 +20,61 @@ void bin_sums(const ChannelLanes& c, int64_t n, int bins, D (*total)[1 + kQuanti
   };
   const auto step = [&](int64_t t) { return clamp((c.y[t + 1] - c.y[t]) * (1 / c.velocity), 1e6f); };
   F j_before = third(1), v_before = step(1);
-  for (int64_t chunk = 2; chunk < n - 2; chunk += kBinChunk) {
-    const int count = static_cast<int>(std::min<int64_t>(kBinChunk, n - 2 - chunk));
-    for (int i = 0; i < count; ++i) {
-      const int64_t t = chunk + i;
-      const F A = c.a(t), w_t = c.w(t), j = third(t), v = step(t);
-      const F q[kQuantities] = {A,
-                                A * A,
-                                A * w_t,
-                                w_t * w_t,
-                                (j * j + j_before * j_before) * 0.5f,
-                                (j * v + j_before * v_before) * 0.5f,
-                                j * j_before};
-      for (int k = 0; k < kQuantities; ++k) store(quantity[k] + i * kRow, q[k]);
-      store(position + i * kRow, bin_position(c.u(t), bins, kBinReach));
-      j_before = j, v_before = v;
-    }
-    for (int bin = 0; bin < bins; ++bin) {
-      F sum[1 + kQuantities] = {};
-      for (int i = 0; i < count; ++i) {
-        const F weight = hat(load(position + i * kRow), static_cast<float>(bin));
-        sum[0] += weight;
+  products.compute(
+      2, n - 2,
+      {{0, bins, bins, 1 + kQuantities, ProductBlock::kHats}}, [&](int64_t t, float* x) __attribute__((always_inline)) {
+        const F A = c.a(t), w = c.w(t), j = third(t), v = step(t);
+        const F q[1 + kQuantities] = {splat(1.0f),
+                                      A,
+                                      A * A,
+                                      A * w,
+                                      w * w,
+                                      (j * j + j_before * j_before) * 0.5f,
+                                      (j * v + j_before * v_before) * 0.5f,
+                                      j * j_before};
 #pragma GCC unroll 8
-        for (int k = 0; k < kQuantities; ++k) sum[1 + k] += weight * load(quantity[k] + i * kRow);
-      }
-      for (int k = 0; k <= kQuantities; ++k) total[bin][k] += D(sum[k]);
+        for (int k = 0; k <= kQuantities; ++k) store(x + (bins + k) * kColumn, q[k]);
+        j_before = j, v_before = v;
+        return bin_position(c.u(t), bins, kBinReach);
+      });
+  for (int bin = 0; bin < bins; ++bin)
+    for (int k = 0; k <= kQuantities; ++k) total[bin][k] = products(bin, bins + k) * D(static_cast<double>(n - 4));
+}
+
+// Means of R responses given two series in bins, and how often a cell is visited.
+template <int R>
+void put_cells(FeatureLanes& out, ProductSums& products, const LaneSeries& first, const LaneSeries& second,
+               const LaneSeries* const (&response)[R], int64_t begin, int64_t end, int grid) {
+  products.compute(
+      begin, end,
+      {{0, grid, grid, (1 + R) * grid, ProductBlock::kHats}}, [&](int64_t t, float* x) __attribute__((always_inline)) {
+        F column = bin_position(second[t], grid, kGridReach);
+        x += grid * kColumn;
+        for (int i = 0; i < grid; ++i, x += (1 + R) * kColumn, column -= 1.0f) {
+          const F h = hat(column, 0);
+          store(x, h);
+          for (int r = 0; r < R; ++r) store(x + (1 + r) * kColumn, h * (*response[r])[t]);
+        }
+        return bin_position(first[t], grid, kGridReach);
+      });
+  const D prior(kBinPrior / static_cast<double>(end - begin));
+  for (int i = 0; i < grid; ++i) {
+    for (int j = 0; j < grid; ++j) {
+      const int column = grid + (1 + R) * j;
+      const D W = products(i, column) + prior;
+      out.put(log_positive(W.narrow()));
+      for (int r = 1; r <= R; ++r) out.put(products(i, column + r) / W);
     }
   }
 }
 
-void put_bins(FeatureLanes& out, const D (*total)[1 + kQuantities], int bins, double count) {
+}  // namespace
+
+void put_bins(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const int bins = work.options->bins;
+  const double count = static_cast<double>(work.n - 4);
+  D total[kMaxBins][1 + kQuantities];
+  bin_sums(work.products, work.channels[at.first], work.n, bins, total);
   D mean_aa, mean_ww, mean_jj;  // hats sum to one, so bins sum to the whole trajectory
   for (int bin = 0; bin < bins; ++bin) mean_aa += total[bin][2], mean_ww += total[bin][4], mean_jj += total[bin][5];
   const D prior(kBinPrior), share(kBinPrior / count);
@@ -69,11 +93,9 @@ void put_bins(FeatureLanes& out, const D (*total)[1 + kQuantities], int bins, do
   }
 }
 
-}  // namespace
-
-void put_dynamics(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const SummaryOptions& options) {
+void put_differences(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
-  const double count = static_cast<double>(n - 4);
   D fourth[2];
   sum_rows<2>(
       1, n - 1, fourth, [&](int64_t t, F(&sum)[2]) __attribute__((always_inline)) {
@@ -81,28 +103,21 @@ void put_dynamics(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c,
         sum[0] += A2 * A2;
         sum[1] += W2 * W2;
       });
-  D bins[kMaxBins][1 + kQuantities];
-  bin_sums(c, n, options.bins, bins);
-  put_bins(out, bins, options.bins, count);
   for (int i = 0; i < 2; ++i) {
     const D square =
         put_memory(out, i == 0 ? c.a_rows : c.w_rows, 1, n - 1, kDifferenceMemory.data(), kDifferenceMemory.size());
     out.put(log_positive((fourth[i] / D(static_cast<double>(n - 2))).narrow()) - 2.0f * log_positive(square.narrow()));
   }
+}
 
-  LaneSeries &position = work.scratch[0], &velocity = work.scratch[1];
-  for (int64_t t = 2; t < n - 2; ++t) {
-    position.set(t, bin_position(c.u(t), options.grid, kGridReach));
-    velocity.set(t, bin_position(c.w(t), options.grid, kGridReach));
-  }
-  D cells[kMaxBins * kMaxBins * 2];
-  const LaneSeries* const response[] = {&c.a_rows};
-  grid_sums<1>(position, velocity, response, 2, n - 2, options.grid, cells);
-  for (int i = 0; i < options.grid * options.grid; ++i) {
-    const D W = cells[2 * i] + D(kBinPrior);
-    out.put(log_positive((W / D(count)).narrow()));
-    out.put(cells[2 * i + 1] / W);
-  }
+void put_grid(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
+  put_cells<1>(out, work.products, c.u_rows, c.w_rows, {&c.a_rows}, 2, work.n - 2, work.options->grid);
+}
+
+void put_pair_grid(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes &a = work.channels[at.first], &b = work.channels[at.second];
+  put_cells<2>(out, work.products, a.u_rows, b.u_rows, {&a.a_rows, &b.a_rows}, 1, work.n - 1, work.options->pair_grid);
 }
 
 }  // namespace penn

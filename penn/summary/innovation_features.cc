@@ -34,7 +34,8 @@ Slope fit_slope(const ChannelLanes& c, int64_t n) {
 
 }  // namespace
 
-void put_innovations(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c) {
+void put_innovations(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
   const Slope slope = fit_slope(c, n);
   for (const F& b : {slope.b, slope.plain}) {
@@ -43,36 +44,27 @@ void put_innovations(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes&
   }
   out.put(asinh((slope.rest + (c.centre - c.location)) * (3 / c.value)));
 
-  LaneSeries &e = work.scratch[0], &jump = work.scratch[1], &bent = work.scratch[2];
+  LaneSeries &e = work.scratch[0], &bent = work.scratch[2];
   for (int64_t t = 1; t < n; ++t) e.set(t, (c.y[t] - c.y[t - 1]) - slope.b * ((c.y[t - 1] - c.centre) - slope.rest));
   const LogLaw law = put_law(out, e, work.logs[0], 1, n, c.own_floor(), c.value);
 
   const F inverse = 1.0f / law.scale;
-  D jumps(0.5);
-  for (LaneSeries* s : {&e, &jump, &bent}) s->set(0, F{});
-  sum_rows<1>(
-      1, n, &jumps, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
-        const F s = e[t] * inverse, is_jump = ramp(abs(s) * 0.5f - 3.5f);
-        sum[0] += is_jump;
-        jump.set(t, is_jump / (is_jump > 0.0f ? e[t] : splat(1.0f)));
-        bent.set(t, asinh(clamp(s, 1e9f)));
-        e.set(t, clamp(s, 3.0f));
-      });
+  D jumps(0.5), response[kResponseLags.size()];
+  for (LaneSeries* s : {&e, &bent}) s->set(0, F{});
+  for (int64_t t = 1; t < n; ++t) {
+    const F s = e[t] * inverse, is_jump = ramp(abs(s) * 0.5f - 3.5f);
+    if (any_lane(is_jump)) {  // seldom
+      jumps += D(is_jump);
+      const F jump = is_jump / (is_jump > 0.0f ? e[t] : splat(1.0f));
+      for (size_t i = 0; i < kResponseLags.size() && t + kResponseLags[i] < n; ++i)
+        response[i] += D(jump * (c.y[t + kResponseLags[i]] - c.y[t]));
+    }
+    bent.set(t, asinh_sample(s));
+    e.set(t, clamp(s, 3.0f));
+  }
   put_memory(out, bent, 1, n, kInnovationMemory.data(), kInnovationMemory.size());
   put_memory(out, e, 1, n, kClippedMemory.data(), kClippedMemory.size());
-
-  constexpr int kCount = kResponseLags.size();
-  D response[kCount];
-  const float *jumped[kCount], *before[kCount];
-  for (int i = 0; i < kCount; ++i) jumped[i] = jump.row(-kResponseLags[i]), before[i] = c.y.row(-kResponseLags[i]);
-  sum_rows<kCount>(
-      1, n, response, [&](int64_t t, F(&sum)[kCount]) __attribute__((always_inline)) {
-        const F y = c.y[t];
-#pragma GCC unroll 8
-        for (int i = 0; i < kCount; ++i)
-          sum[i] += lanes::load(jumped[i] + t * kRow) * (y - lanes::load(before[i] + t * kRow));
-      });
-  for (int i = 0; i < kCount; ++i) {
+  for (size_t i = 0; i < kResponseLags.size(); ++i) {
     if (lag_fits(kResponseLags[i], n)) out.put(asinh((response[i] / jumps).narrow() * 3.0f));
     else out.repeat(1);
   }

@@ -30,15 +30,18 @@ void lagged_group(const LaneSeries& a, const LaneSeries& b, int64_t begin, int64
         for (int i = 0; i < G; ++i) sum[i] += now * load(before[i] + t * kRow);
       });
 }
+constexpr decltype(&lagged_group<1>) kLaggedGroups[] = {
+    lagged_group<1>, lagged_group<2>, lagged_group<3>, lagged_group<4>,  lagged_group<5>,  lagged_group<6>,
+    lagged_group<7>, lagged_group<8>, lagged_group<9>, lagged_group<10>, lagged_group<11>, lagged_group<12>};
 
 }  // namespace
 
 void lagged_sums(const LaneSeries& a, const LaneSeries& b, int64_t begin, int64_t end, const int* lags, int count,
                  D* total) {
-  int i = 0;
-  for (; i + 8 <= count; i += 8) lagged_group<8>(a, b, begin, end, lags + i, total + i);
-  for (; i + 3 <= count; i += 3) lagged_group<3>(a, b, begin, end, lags + i, total + i);
-  for (; i < count; ++i) lagged_group<1>(a, b, begin, end, lags + i, total + i);
+  for (int i = 0, group; i < count; i += group) {
+    group = even_part(count - i, 12);
+    kLaggedGroups[group - 1](a, b, begin, end, lags + i, total + i);
+  }
 }
 
 D put_memory(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end, const int* lags, int count) {
@@ -61,11 +64,16 @@ namespace {
 // from the knot and not max(rho, knot): a share that is zero must be exactly zero, since its root is taken.
 template <int K, bool kBelow>
 void hinge_sums(const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean, const float* knots, D* total) {
+  F one = splat(1.0f);
+  in_register(one);
   sum_rows<K>(
       begin, end, total, [&](int64_t t, F(&sum)[K]) __attribute__((always_inline)) {
         const F rho = logs[t] - log2_mean;
 #pragma GCC unroll 16
-        for (int i = 0; i < K; ++i) sum[i] += larger(kBelow ? knots[i] * kLog2e - rho : rho - knots[i] * kLog2e, F{});
+        for (int i = 0; i < K; ++i) {
+          const F hinge = larger(kBelow ? knots[i] * kLog2e - rho : rho - knots[i] * kLog2e, F{});
+          sum[i] = i % 2 ? lanes::fma(hinge, one, sum[i]) : sum[i] + hinge;  // adders and multipliers share the work
+        }
       });
 }
 
@@ -95,7 +103,7 @@ LogLaw put_law(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t
   sum_rows<3>(
       begin, end, total, [&](int64_t t, F(&sum)[3]) __attribute__((always_inline)) {
         F size = larger(abs(s[t]), floor);
-        const F l = log2_positive(size);
+        const F l = log2_sample(size);
         logs.set(t, l);
         sum[0] += l;
         sum[1] += l * l;
@@ -123,57 +131,5 @@ LogLaw put_law(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t
   for (const F& size : top) out.put((log2_positive(size) - law.log2_mean) * kLn2);
   return law;
 }
-
-namespace {
-
-// Columns first_column .. first_column + C - 1 of one row of the grid, for up to kGridChunk samples.
-constexpr int kGridChunk = 64;
-template <int R, int C>
-void grid_row(const float* row_hat, const float (*column_hat)[kGridChunk * kRow], const float* const (&response)[R],
-              int count, D* total) {
-  F sum[C][1 + R] = {};
-  for (int t = 0; t < count; ++t) {
-    const F h = load(row_hat + t * kRow);
-#pragma GCC unroll 4
-    for (int c = 0; c < C; ++c) {
-      const F weight = h * load(column_hat[c] + t * kRow);
-      sum[c][0] += weight;
-#pragma GCC unroll 4
-      for (int r = 0; r < R; ++r) sum[c][1 + r] += weight * load(response[r] + t * kRow);
-    }
-  }
-  for (int c = 0; c < C; ++c)
-    for (int r = 0; r <= R; ++r) total[c * (1 + R) + r] += D(sum[c][r]);
-}
-
-}  // namespace
-
-template <int R>
-void grid_sums(const LaneSeries& first, const LaneSeries& second, const LaneSeries* const (&response)[R], int64_t begin,
-               int64_t end, int grid, D* total) {
-  std::fill(total, total + grid * grid * (1 + R), D());
-  alignas(64) float row_hat[kGridChunk * kRow], column_hat[kMaxBins][kGridChunk * kRow];
-  for (int64_t chunk = begin; chunk < end; chunk += kGridChunk) {
-    const int count = static_cast<int>(std::min<int64_t>(kGridChunk, end - chunk));
-    const float* at[R];
-    for (int r = 0; r < R; ++r) at[r] = response[r]->row(chunk);
-    for (int column = 0; column < grid; ++column)
-      for (int t = 0; t < count; ++t)
-        lanes::store(column_hat[column] + t * kRow, hat(second[chunk + t], static_cast<float>(column)));
-    for (int row = 0; row < grid; ++row) {
-      for (int t = 0; t < count; ++t) lanes::store(row_hat + t * kRow, hat(first[chunk + t], static_cast<float>(row)));
-      D* sums = total + row * grid * (1 + R);
-      int column = 0;
-      for (; column + 3 <= grid; column += 3)
-        grid_row<R, 3>(row_hat, column_hat + column, at, count, sums + column * (1 + R));
-      for (; column < grid; ++column) grid_row<R, 1>(row_hat, column_hat + column, at, count, sums + column * (1 + R));
-    }
-  }
-}
-
-template void grid_sums<1>(const LaneSeries&, const LaneSeries&, const LaneSeries* const (&)[1], int64_t, int64_t, int,
-                           D*);
-template void grid_sums<2>(const LaneSeries&, const LaneSeries&, const LaneSeries* const (&)[2], int64_t, int64_t, int,
-                           D*);
 
 }  // namespace penn

@@ -1,5 +1,4 @@
-// How two channels follow each other, and their second differences given both values. Definitions:
-// summary_reference.cc.
+// How two channels follow each other. Definitions: summary_reference.cc.
 #include "penn/summary/lane_series.h"
 
 namespace penn {
@@ -29,26 +28,12 @@ void put_cross(FeatureLanes& out, const LaneSeries& a, const LaneSeries& b, int6
 
 }  // namespace
 
-void put_pair(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& a, const ChannelLanes& b, int grid) {
+void put_correlations(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes &a = work.channels[at.first], &b = work.channels[at.second];
   const int64_t n = work.n;
   put_cross(out, a.centred, b.centred, 0, n, kCrossValueLags);
   put_cross(out, a.increment, b.increment, 1, n, kCrossIncrementLags);
   put_cross(out, a.residual, b.residual, 1, n - 1, kCrossResidualLags);
-
-  LaneSeries &first = work.scratch[0], &second = work.scratch[1];
-  for (int64_t t = 1; t < n - 1; ++t) {
-    first.set(t, bin_position(a.u(t), grid, kGridReach));
-    second.set(t, bin_position(b.u(t), grid, kGridReach));
-  }
-  D cells[kMaxBins * kMaxBins * 3];
-  const LaneSeries* const response[] = {&a.a_rows, &b.a_rows};
-  grid_sums<2>(first, second, response, 1, n - 1, grid, cells);
-  for (int i = 0; i < grid * grid; ++i) {
-    const D W = cells[3 * i] + D(kBinPrior);
-    out.put(log_positive((W / D(static_cast<double>(n - 2))).narrow()));
-    out.put(cells[3 * i + 1] / W);
-    out.put(cells[3 * i + 2] / W);
-  }
 }
 
 }  // namespace penn

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "penn/summary/definitions.h"
+#include "penn/summary/feature_table.h"
 
 namespace penn::reference {
 
@@ -47,7 +48,20 @@ struct Channel {
   Numbers centred;               // (y - mean)/spread, clipped to 6
   Numbers increment;             // asinh(increment / geometric mean), from t = 1
   Numbers w, a;                  // velocity and second difference at t = 1 .. n-2, in their units, clipped to 1e6
-  Numbers residual;              // of the second regression, t = 1 .. n-2, clipped
+  Numbers residual;              // of the second regression, t = 1 .. n-2; put_residual clips it
+  double residual_floor;         // smallest residual inside a logarithm
+};
+
+struct Work {
+  const SummaryOptions& options;
+  std::vector<Channel> channels;
+  // The channels that regressions of c look at.
+  std::vector<const Channel*> others(int c) const {
+    const int d = static_cast<int>(channels.size());
+    std::vector<const Channel*> list;
+    for (int j = 0; j < others_of(d); ++j) list.push_back(&channels[other_channel(c, j, d)]);
+    return list;
+  }
 };
 
 // sum over t of a[t] b[t - lag] / (number of terms), for begin <= t - lag, t < end
@@ -72,9 +86,5 @@ LogMoments log_moments(const Numbers& s, int64_t begin, int64_t end, double floo
 
 // Everything about the distribution of a series; returns its geometric mean.
 double put_law(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double unit);
-
-void put_first_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others, bool errors);
-void put_cubic_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others, bool errors);
-void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others, bool errors);
 
 }  // namespace penn::reference

@@ -26,7 +26,7 @@ Numbers solve(Numbers G, Numbers g, const Numbers& ridge) {
 // size kCoefficientPrior is weighed against.
 struct Fit {
   Numbers b, log_error;  // ln of the standard errors of b, as if the residual were white
-  double unexplained;  // weighted mean square of the response less what the fit explains
+  double unexplained;    // weighted mean square of the response less what the fit explains
 };
 template <class Columns, class Weight, class Response>
 Fit regress(int64_t begin, int64_t end, Columns columns, Weight weight, Response response, double noise) {
@@ -57,10 +57,9 @@ Fit regress(int64_t begin, int64_t end, Columns columns, Weight weight, Response
   return fit;
 }
 
-void put_coefficients(Output& out, const Fit& fit, double factor, bool errors) {
+void put_coefficients(Output& out, const Fit& fit, double factor) {
   for (const double b : fit.b) out.put(std::asinh(factor * b));
-  if (errors)
-    for (const double e : fit.log_error) out.put(e);
+  for (const double e : fit.log_error) out.put(e);
 }
 
 // The velocity that is known before the second difference happens; c.w is known only after. For white noise in the
@@ -68,53 +67,6 @@ void put_coefficients(Output& out, const Fit& fit, double factor, bool errors) {
 double past_velocity(const Channel& c, int64_t t) {
   return clamp((c.y[t] - c.y[t - 1]) / c.unit.velocity, 1e6);
 }
-
-}  // namespace
-
-// The increment regressed on monomials of the value before it; jumps weigh little.
-void put_first_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others, bool errors) {
-  Numbers d(c.n);
-  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = c.y[t + 1] - c.y[t];
-  const double scale = std::exp(log_moments(d, 0, c.n - 1, c.floor).mean);
-  const auto columns = [&](int64_t t) {
-    const double u = clamp(c.u[t], kValueLimit);
-    Numbers x = {1, u, u * u, u * u * u, u * u * u * u * u};
-    for (const Channel* other : others)
-      for (int power = 1; power <= 3; ++power) x.push_back(std::pow(clamp(other->u[t], kValueLimit), power));
-    return x;
-  };
-  const auto weight = [&](int64_t t) {
-    return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) / (1 + std::pow(d[t] / (4 * scale), 2));
-  };
-  const auto response = [&](int64_t t) { return clamp(d[t] / c.unit.velocity, 1e6); };
-  const Fit fit = regress(0, c.n - 1, columns, weight, response, -1);
-  put_coefficients(out, fit, 3, errors);
-  out.put(log_positive(fit.unexplained));
-}
-
-// Where a fast variable follows a slow hidden one, as in relaxation oscillators, c u' = u - u^3/3 + y with small c, the noise and the slow dynamics show
-// in the increment of u^3/3 - u. The increment of u^3 regressed on that of u, on monomials, and the same of others; jumps weigh little.
-void put_cubic_regression(Output& out, const Channel& c, const std::vector<const Channel*>& others, bool errors) {
-  const auto value = [](const Channel& channel, int64_t t) { return clamp(channel.u[t], kValueLimit); };
-  Numbers d(c.n);
-  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = std::pow(value(c, t + 1), 3) - std::pow(value(c, t), 3);
-  const double scale = std::exp(log_moments(d, 0, c.n - 1, kCubeFloor).mean);
-  const auto columns = [&](int64_t t) {
-    const double u = value(c, t);
-    Numbers x = {1, u, u * u, u * u * u, value(c, t + 1) - u};
-    for (const Channel* other : others) {
-      const double theirs = value(*other, t);
-      x.insert(x.end(), {theirs, value(*other, t + 1) - theirs, theirs * theirs * theirs});
-    }
-    return x;
-  };
-  const auto weight = [&](int64_t t) { return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) / (1 + std::pow(d[t] / (4 * scale), 2)); };
-  const Fit fit = regress(0, c.n - 1, columns, weight, [&](int64_t t) { return d[t]; }, -1);
-  put_coefficients(out, fit, 3, errors);
-  out.put(log_positive(fit.unexplained));
-}
-
-namespace {
 
 // Least squares of two terms from their sums: a c + b s = y0, b c + d s = y1, with a little ridge.
 struct TwoTerms {
@@ -126,14 +78,66 @@ TwoTerms two_terms(double a, double b, double d, double y0, double y1) {
   return {(y0 * d - y1 * b) / determinant, (y1 * a - y0 * b) / determinant};
 }
 
+// d(t) regressed on monomials of u(t), on own(t), and for every other channel on u, theirs(channel, t), u^3; jumps
+// weigh little.
+template <class Own, class Theirs>
+void put_increment_regression(Output& out, const Work& work, int channel, const Numbers& d, double unit, double floor,
+                              Own own, Theirs theirs) {
+  const Channel& c = work.channels[channel];
+  const double scale = std::exp(log_moments(d, 0, c.n - 1, floor).mean);
+  const auto columns = [&](int64_t t) {
+    const double u = clamp(c.u[t], kValueLimit);
+    Numbers x = {1, u, u * u, u * u * u, own(t)};
+    for (const Channel* other : work.others(channel)) {
+      const double v = clamp(other->u[t], kValueLimit);
+      x.insert(x.end(), {v, theirs(*other, t), v * v * v});
+    }
+    return x;
+  };
+  const auto weight = [&](int64_t t) {
+    return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) / (1 + std::pow(d[t] / (4 * scale), 2));
+  };
+  const Fit fit = regress(
+      0, c.n - 1, columns, weight, [&](int64_t t) { return clamp(d[t] / unit, 1e6); }, -1);
+  put_coefficients(out, fit, 3);
+  out.put(log_positive(fit.unexplained));
+}
+
+double value(const Channel& c, int64_t t) {
+  return clamp(c.u[t], kValueLimit);
+}
+
 }  // namespace
+
+// The increment regressed on monomials of the value before it.
+void put_first_regression(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
+  Numbers d(c.n);
+  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = c.y[t + 1] - c.y[t];
+  put_increment_regression(
+      out, work, at.first, d, c.unit.velocity, c.floor, [&](int64_t t) { return std::pow(value(c, t), 5); },
+      [](const Channel& other, int64_t t) { return std::pow(value(other, t), 2); });
+}
+
+// Where a fast variable follows a slow hidden one, as in relaxation oscillators, c u' = u - u^3/3 + y with small c, the
+// noise and the slow dynamics show in the increment of u^3/3 - u: the increment of u^3 regressed on that of u, and the
+// same of others.
+void put_cubic_regression(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
+  Numbers d(c.n);
+  for (int64_t t = 0; t + 1 < c.n; ++t) d[t] = std::pow(value(c, t + 1), 3) - std::pow(value(c, t), 3);
+  const auto step = [](const Channel& of, int64_t t) { return value(of, t + 1) - value(of, t); };
+  put_increment_regression(
+      out, work, at.first, d, 1, kCubeFloor, [&](int64_t t) { return step(c, t); }, step);
+}
 
 // The second difference regressed on monomials of value and velocity, twice: the second fit knows that neighbouring
 // residuals are correlated (both sides are freed of rho times their neighbour: Cochrane and Orcutt) and trusts large
 // ones less; once with the central velocity, whose residual is the cleanest, and once with the past one, whose
-// coefficients are causal. Then the law of the residual r, its memory, that of the noise added and of the noise that
-// multiplies the value, and its roughness.
-void put_second_regression(Output& out, Channel& c, const std::vector<const Channel*>& others, bool errors) {
+// coefficients are causal.
+void put_second_regression(Output& out, Work& work, Subject at) {
+  Channel& c = work.channels[at.first];
+  const std::vector<const Channel*> others = work.others(at.first);
   const int64_t n = c.n, begin = 1, end = n - 1;
   const auto any_columns = [&](int64_t t, bool causal) {
     const auto velocity = [&](const Channel& channel) {
@@ -152,7 +156,8 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
     return ramp(2 * (kValueLimit - std::fabs(c.u[t]))) * ramp(kVelocityLimit - std::fabs(c.w[t]));
   };
   const auto response = [&](int64_t t) { return c.a[t]; };
-  Numbers r(n);
+  Numbers& r = c.residual;
+  r.assign(n, 0);
   const auto set_residual = [&](const Numbers& b) {
     for (int64_t t = begin; t < end; ++t) {
       r[t] = c.a[t];
@@ -161,7 +166,7 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
     }
   };
   const Fit first = regress(begin, end, columns, inside, response, 0);
-  const double floor = std::max(c.floor / c.unit.second, kOwnFloor * std::sqrt(first.unexplained));
+  const double floor = c.residual_floor = std::max(c.floor / c.unit.second, kOwnFloor * std::sqrt(first.unexplained));
   set_residual(first.b);
   const double first_scale = std::exp(log_moments(r, begin, end, floor).mean), scale = kResidualWeight * first_scale;
   const double limit = kResidualClip * first_scale;
@@ -188,8 +193,8 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
         first.unexplained * (1 - rho * rho));
   };
   const Fit fit = white_fit(false);
-  put_coefficients(out, fit, 1, errors);
-  put_coefficients(out, white_fit(true), 1, errors);
+  put_coefficients(out, fit, 1);
+  put_coefficients(out, white_fit(true), 1);
   set_residual(fit.b);
   // The dynamics near where this trajectory lives: linear about its own mean, in the second difference and in what is
   // left of it.
@@ -214,10 +219,18 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
   const Fit near_mean = regress(begin, end, local_columns, local_weight, response, first.unexplained);
   const Fit left = regress(
       begin, end, local_columns, local_weight, [&](int64_t t) { return r[t]; }, first.unexplained);
-  put_coefficients(out, near_mean, 1, errors);
+  put_coefficients(out, near_mean, 1);
   for (int64_t t = begin; t < end; ++t)
     for (size_t i = 0; i < left.b.size(); ++i) r[t] -= left.b[i] * local_columns(t)[i];
-  const double g = put_law(out, r, begin, end, floor, 1);
+}
+
+// The distribution of the residual r, its autocorrelation, that of the noise added and of the noise that multiplies the
+// value, and its roughness.
+void put_residual(Output& out, Work& work, Subject at) {
+  Channel& c = work.channels[at.first];
+  const int64_t n = c.n, begin = 1, end = n - 1;
+  Numbers& r = c.residual;
+  const double g = put_law(out, r, begin, end, c.residual_floor, 1);
   Numbers u(n), weight(n), by_u(n), by_uu(n), r_weight(n), r_by_u(n);
   for (int64_t t = begin; t < end; ++t) {
     r[t] = clamp(r[t], kResidualClip * g);
@@ -226,7 +239,6 @@ void put_second_regression(Output& out, Channel& c, const std::vector<const Chan
     by_u[t] = weight[t] * u[t], by_uu[t] = by_u[t] * u[t];
     r_weight[t] = weight[t] * r[t], r_by_u[t] = by_u[t] * r[t];
   }
-  c.residual = r;
   const double square = lagged(r, r, begin, end, 0) + 1e-36;
   for (const int k : kResidualMemory) {
     if (lag_fits(k, end - begin)) out.put(lagged(r, r, begin, end, k) / square);

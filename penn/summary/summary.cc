@@ -1,4 +1,4 @@
-// See summary.h. Trajectories are turned into lanes, kRow at a time; the blocks do the rest.
+// See summary.h. Trajectories are turned into lanes, kRow at a time; the rows of the table do the rest.
 #include "penn/summary/summary.h"
 
 #include <fmt/format.h>
@@ -54,24 +54,30 @@ void load_lanes(const float* z, int64_t count, int64_t n, const SummaryScaling& 
   }
 }
 
+// Of this thread, between calls: memory need not be cleared again.
+thread_local std::unique_ptr<LaneWorkspace> kept_workspace;
+constexpr int64_t kKeptLength = 20'000;  // longer ones are given back: 8 MB per channel
+
 }  // namespace
 
 SummaryOptions summary_options(int version, int64_t channels) {
-  if (version != 2 && version != kSummaryVersion)
-    throw ModelError(fmt::format("version {} of the statistics, this program has 2 and {}", version, kSummaryVersion),
-                     "train the model again, or use the program it was trained with");
+  if (version != kSummaryVersion)
+    throw ModelError(fmt::format("version {} of the statistics, this program has version {}", version, kSummaryVersion),
+                     "train the model again with this version, or use the program it was trained with");
   SummaryOptions options;
   options.channels.clear();
   for (int64_t c = 0; c < channels; ++c) options.channels.push_back(fmt::format("z{}", c + 1));
-  options.errors = options.cubic = version > 2;
   return options;
 }
 
 Summary::Summary(SummaryOptions options, SummaryScaling scaling)
     : options_(std::move(options)), scaling_(std::move(scaling)) {
   check(options_, scaling_);
-  names_ = summary_names(options_);
-  log_scales_ = summary_log_scales(names_);
+  table_ = std::make_shared<const FeatureTable>(feature_table(options_));
+}
+
+const std::vector<std::string>& Summary::names() const {
+  return table_->names;
 }
 
 void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int threads) const {
@@ -79,42 +85,34 @@ void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int thre
     throw DataError(fmt::format("a trajectory of {} samples is too short", n), "at least 8 are needed");
   const int64_t d = channels(), F_count = size();
   if (threads < 1) threads = processor_count();
-  std::vector<LaneWorkspace> workspaces(threads);
-  parallel_for((B + kRow - 1) / kRow, threads, [&](int64_t group, int thread) {
+  parallel_for((B + kRow - 1) / kRow, threads, [&](int64_t group, int) {
     const FlushDenormals flush;
-    LaneWorkspace& work = workspaces[thread];
+    if (!kept_workspace) kept_workspace = std::make_unique<LaneWorkspace>();
+    LaneWorkspace& work = *kept_workspace;
+    work.options = &options_;
     work.resize(n, d, F_count);
     const int64_t first = group * kRow, count = std::min<int64_t>(kRow, B - first);
     load_lanes(z + first * n * d, count, n, scaling_, work);
     for (ChannelLanes& c : work.channels) prepare_channel(work, c);
     FeatureLanes features(work.features.data());
-    for (int i = 0; i < d; ++i) {
-      ChannelLanes& c = work.channels[i];
-      put_values(features, work, c);
-      put_lags(features, work, c, options_.lags);
-      put_memories(features, work, c);
-      put_innovations(features, work, c);
-      put_blocks(features, work, c);
-      put_dynamics(features, work, c, options_);
-      put_first_regression(features, work, i, options_.errors);
-      if (options_.cubic) put_cubic_regression(features, work, i, options_.errors);
-      put_second_regression(features, work, i, options_.errors);
+    for (const FeatureRow& row : table_->rows) {
+      [[maybe_unused]] const int64_t before = features.count();
+      row.fast(features, work, row.subject);
+      assert(features.count() - before == static_cast<int64_t>(row.names.size()));
     }
-    for (int i = 0; i < d; ++i)
-      for (int j = i + 1; j < d; ++j) put_pair(features, work, work.channels[i], work.channels[j], options_.pair_grid);
     const int64_t counted = features.count();
-    assert(counted + 2 * static_cast<int64_t>(log_scales_.size()) == F_count);
     for (int64_t lane = 0; lane < count; ++lane) {
       float* to = out + (first + lane) * F_count;
       for (int64_t f = 0; f < counted; ++f) to[f] = work.features[f * kRow + lane];
       float* scale = to + counted;
-      for (const int i : log_scales_) {
+      for (const int i : table_->log_scales) {
         const float s = static_cast<float>(scale_from_log(to[i]));
         *scale++ = std::min(s, kOutputLimit);
         *scale++ = std::min(s * s, kOutputLimit);
       }
     }
   });
+  if (n > kKeptLength) kept_workspace.reset();
 }
 
 }  // namespace penn

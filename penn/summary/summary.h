@@ -9,11 +9,12 @@
 //   std::vector<float> out(B * summary.size());
 //   summary.compute(z, B, n, out.data());
 //
-// The definitions are in summary_reference.cc, one trajectory in double precision, which the fast code is tested
-// against.
+// The table of all features is in feature_table.cc, their definitions are in summary_reference.cc and
+// regression_reference.cc: one trajectory in double precision, which the fast code is tested against.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,6 @@ struct SummaryOptions {
   int bins = 9;       // of the value, for conditional moments
   int grid = 6;       // bins per side of the (value, velocity) grid
   int pair_grid = 5;  // bins per side of the grid of two channels' values
-  bool errors = true;  // of the coefficients of regressions: they say how wide a posterior is
-  bool cubic = true;   // the regression of the cube's increment
   bool operator==(const SummaryOptions&) const = default;
 };
 
@@ -47,7 +46,7 @@ struct SummaryScaling {
 };
 
 inline constexpr int kSummaryVersion = 3;  // of the definitions, kept with every network
-// The options of the networks of a version: 2 has no errors and no cubic. ModelError for one that this program does not have.
+// The options of the networks of a version; ModelError for any but the present one.
 SummaryOptions summary_options(int version, int64_t channels);
 inline constexpr int64_t kSummaryMinLength = 8;
 
@@ -55,13 +54,15 @@ inline constexpr int64_t kSummaryMinLength = 8;
 // that are not finite.
 SummaryScaling measure_scaling(const float* z, int64_t B, int64_t n, int64_t d);
 
+struct FeatureTable;
+
 class Summary {
  public:
   Summary(SummaryOptions options, SummaryScaling scaling);  // ModelError where they do not make sense
 
-  int64_t size() const { return static_cast<int64_t>(names_.size()); }  // F
+  int64_t size() const { return static_cast<int64_t>(names().size()); }  // F
   int64_t channels() const { return static_cast<int64_t>(options_.channels.size()); }
-  const std::vector<std::string>& names() const { return names_; }  // "x lag 4 log scale"
+  const std::vector<std::string>& names() const;  // of the features, in order: "x lag 4 log scale"
   const SummaryOptions& options() const { return options_; }
   const SummaryScaling& scaling() const { return scaling_; }
 
@@ -72,8 +73,7 @@ class Summary {
  private:
   SummaryOptions options_;
   SummaryScaling scaling_;
-  std::vector<std::string> names_;
-  std::vector<int> log_scales_;  // see definitions.h
+  std::shared_ptr<const FeatureTable> table_;
 };
 
 }  // namespace penn

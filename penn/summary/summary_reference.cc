@@ -1,4 +1,4 @@
-// See summary_reference.h. The order of the numbers is that of feature_names.cc. The regressions are in
+// See summary_reference.h. The order of the numbers is that of feature_table.cc. The regressions are in
 // regression_reference.cc.
 #include "penn/summary/summary_reference.h"
 
@@ -49,9 +49,8 @@ double put_law(Output& out, const Numbers& s, int64_t begin, int64_t end, double
   return std::exp(m.mean);
 }
 
-namespace {
-
-void put_values(Output& out, Channel& c) {
+void put_values(Output& out, Work& work, Subject at) {
+  Channel& c = work.channels[at.first];
   const int64_t n = c.n;
   c.spread = mean(0, n, [&](int64_t t) { return std::fabs(c.y[t] - c.centre); });
   c.floor = std::max<double>(kFloor * c.spread, kTiny);
@@ -70,6 +69,8 @@ void put_values(Output& out, Channel& c) {
     out.put(std::log(mean(0, n, [&](int64_t t) { return std::pow(clamp(c.u[t], 4), power); }) + 1e-12));
 }
 
+namespace {
+
 // y(t) - y(t - k), from t = k; for k = 0 the value about the location.
 Numbers increments(const Channel& c, int k) {
   Numbers d(c.n);
@@ -77,8 +78,11 @@ Numbers increments(const Channel& c, int k) {
   return d;
 }
 
-void put_lags(Output& out, const Channel& c, const std::vector<int>& lags) {
-  for (const int k : lags) {
+}  // namespace
+
+void put_lags(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
+  for (const int k : work.options.lags) {
     if (!lag_fits(k, c.n)) {
       out.repeat(kPerLag);
       continue;
@@ -104,7 +108,8 @@ void put_lags(Output& out, const Channel& c, const std::vector<int>& lags) {
   }
 }
 
-void put_memories(Output& out, Channel& c) {
+void put_memories(Output& out, Work& work, Subject at) {
+  Channel& c = work.channels[at.first];
   const int64_t n = c.n;
   Numbers d = increments(c, 1), x = increments(c, 0);
   const double d_scale = std::exp(log_moments(d, 1, n, c.floor).mean),
@@ -119,7 +124,8 @@ void put_memories(Output& out, Channel& c) {
 
 // d(t) = y(t) - y(t-1) = b (x(t-1) - m) + e(t) with x = y - mean; large jumps weigh little. Then the law and memory of
 // e, and where the trajectory goes after a jump.
-void put_innovations(Output& out, const Channel& c) {
+void put_innovations(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
   const int64_t n = c.n;
   const Numbers d = increments(c, 1);
   Numbers e(n);
@@ -157,7 +163,8 @@ void put_innovations(Output& out, const Channel& c) {
 }
 
 // Differences between means of neighbouring blocks.
-void put_blocks(Output& out, const Channel& c) {
+void put_blocks(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
   const double floor = std::max(c.floor, kOwnFloor * std::exp(log_moments(increments(c, 1), 1, c.n, c.floor).mean));
   for (const int k : kBlocks) {
     if (!block_fits(k, c.n)) {
@@ -174,14 +181,20 @@ void put_blocks(Output& out, const Channel& c) {
   }
 }
 
+namespace {
+
 // Membership of bin i of `count` equidistant ones in [-reach, reach]: hats that sum to one.
 double hat(double x, int i, int count, double reach) {
   const double position = (clamp(x, reach) / reach + 1) / 2 * (count - 1);
   return std::max(0.0, 1 - std::fabs(position - i));
 }
 
-// Moments of the differences of order 1, 2 and 3 given the value, and of order 2 given value and velocity.
-void put_dynamics(Output& out, const Channel& c, const SummaryOptions& options) {
+}  // namespace
+
+// Moments of the differences of order 1, 2 and 3 given the value.
+void put_bins(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
+  const int bins = work.options.bins;
   const int64_t n = c.n, begin = 2, end = n - 2;
   Numbers j(n), step(n);  // third difference and increment between t and t + 1
   for (int64_t t = 1; t + 2 < n; ++t) {
@@ -195,9 +208,9 @@ void put_dynamics(Output& out, const Channel& c, const SummaryOptions& options) 
   const auto aa = [&](int64_t t) { return c.a[t] * c.a[t]; };
   const double mean_ww = mean(begin, end, ww), mean_aa = mean(begin, end, aa), mean_jj = mean(begin, end, jj);
   const double count = static_cast<double>(end - begin);
-  for (int bin = 0; bin < options.bins; ++bin) {
+  for (int bin = 0; bin < bins; ++bin) {
     const auto sum = [&](auto f) {
-      return count * mean(begin, end, [&](int64_t t) { return hat(c.u[t], bin, options.bins, kBinReach) * f(t); });
+      return count * mean(begin, end, [&](int64_t t) { return hat(c.u[t], bin, bins, kBinReach) * f(t); });
     };
     const double W = sum([](int64_t) { return 1; }), wa = sum([&](int64_t t) { return c.a[t]; }), waa = sum(aa);
     const double wvv = sum(ww), wjj = sum(jj), m = wa / (W + kBinPrior);
@@ -211,23 +224,46 @@ void put_dynamics(Output& out, const Channel& c, const SummaryOptions& options) 
     out.put(sum(jv) / (wvv + kBinPrior * mean_ww + 1e-30));
     out.put(sum(j_next) / (wjj + kBinPrior * mean_jj + 1e-30));
   }
+}
+
+void put_differences(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
+  const int64_t n = c.n;
   for (const Numbers* s : {&c.a, &c.w}) {
     put_memory(out, *s, 1, n - 1, kDifferenceMemory);
     const double square = mean(1, n - 1, [&](int64_t t) { return std::pow((*s)[t], 2); });
     out.put(log_positive(mean(1, n - 1, [&](int64_t t) { return std::pow((*s)[t], 4); })) - 2 * log_positive(square));
   }
-  for (int row = 0; row < options.grid; ++row) {
-    for (int column = 0; column < options.grid; ++column) {
-      double W = 0, wa = 0;
-      for (int64_t t = begin; t < end; ++t) {
-        const double w = hat(c.u[t], row, options.grid, kGridReach) * hat(c.w[t], column, options.grid, kGridReach);
-        W += w, wa += w * c.a[t];
-      }
-      out.put(std::log((W + kBinPrior) / count));
-      out.put(wa / (W + kBinPrior));
-    }
+}
+
+namespace {
+
+// Means of responses given the bins of two series, and how often a cell is visited.
+void put_cells(Output& out, const Numbers& first, const Numbers& second, const std::vector<const Numbers*>& responses,
+               int64_t begin, int64_t end, int grid) {
+  for (int cell = 0; cell < grid * grid; ++cell) {
+    const auto weight = [&](int64_t t) {
+      return hat(first[t], cell / grid, grid, kGridReach) * hat(second[t], cell % grid, grid, kGridReach);
+    };
+    const double prior = kBinPrior / static_cast<double>(end - begin), W = mean(begin, end, weight) + prior;
+    out.put(std::log(W));
+    for (const Numbers* x : responses) out.put(mean(begin, end, [&](int64_t t) { return weight(t) * (*x)[t]; }) / W);
   }
 }
+
+}  // namespace
+
+void put_grid(Output& out, Work& work, Subject at) {
+  const Channel& c = work.channels[at.first];
+  put_cells(out, c.u, c.w, {&c.a}, 2, c.n - 2, work.options.grid);
+}
+
+void put_pair_grid(Output& out, Work& work, Subject at) {
+  const Channel &a = work.channels[at.first], &b = work.channels[at.second];
+  put_cells(out, a.u, b.u, {&a.a, &b.a}, 1, a.n - 1, work.options.pair_grid);
+}
+
+namespace {
 
 template <size_t N>
 void put_cross(Output& out, const Numbers& a, const Numbers& b, int64_t begin, int64_t end,
@@ -243,35 +279,24 @@ void put_cross(Output& out, const Numbers& a, const Numbers& b, int64_t begin, i
   }
 }
 
-void put_pair(Output& out, const Channel& a, const Channel& b, int grid) {
+}  // namespace
+
+void put_correlations(Output& out, Work& work, Subject at) {
+  const Channel &a = work.channels[at.first], &b = work.channels[at.second];
   put_cross(out, a.centred, b.centred, 0, a.n, kCrossValueLags);
   put_cross(out, a.increment, b.increment, 1, a.n, kCrossIncrementLags);
   put_cross(out, a.residual, b.residual, 1, a.n - 1, kCrossResidualLags);
-  const double count = static_cast<double>(a.n - 2);
-  for (int row = 0; row < grid; ++row) {
-    for (int column = 0; column < grid; ++column) {
-      double W = 0, wa = 0, wb = 0;
-      for (int64_t t = 1; t < a.n - 1; ++t) {
-        const double w = hat(a.u[t], row, grid, kGridReach) * hat(b.u[t], column, grid, kGridReach);
-        W += w, wa += w * a.a[t], wb += w * b.a[t];
-      }
-      out.put(std::log((W + kBinPrior) / count));
-      out.put(wa / (W + kBinPrior));
-      out.put(wb / (W + kBinPrior));
-    }
-  }
 }
 
-}  // namespace
 }  // namespace reference
 
 std::vector<double> summary_reference(const SummaryOptions& options, const SummaryScaling& scaling, const float* z,
                                       int64_t n) {
   using namespace reference;
   const int64_t d = static_cast<int64_t>(options.channels.size());
-  std::vector<Channel> channels(d);
+  Work work{options, std::vector<Channel>(d)};
   for (int64_t i = 0; i < d; ++i) {
-    Channel& c = channels[i];
+    Channel& c = work.channels[i];
     c.n = n;
     c.unit = units_of(scaling.channels[i]);
     for (int64_t t = 0; t < n; ++t) {
@@ -284,26 +309,12 @@ std::vector<double> summary_reference(const SummaryOptions& options, const Summa
       c.a[t] = clamp((c.y[t + 1] - 2 * c.y[t] + c.y[t - 1]) / c.unit.second, 1e6);
     }
   }
-  for (Channel& c : channels) c.centre = mean(0, n, [&](int64_t t) { return c.y[t]; });
+  for (Channel& c : work.channels) c.centre = mean(0, n, [&](int64_t t) { return c.y[t]; });
+  const FeatureTable table = feature_table(options);
   Output out;
-  for (int64_t i = 0; i < d; ++i) {
-    std::vector<const Channel*> others;
-    for (int j = 0; j < others_of(d); ++j) others.push_back(&channels[other_channel(static_cast<int>(i), j, d)]);
-    Channel& c = channels[i];
-    put_values(out, c);
-    put_lags(out, c, options.lags);
-    put_memories(out, c);
-    put_innovations(out, c);
-    put_blocks(out, c);
-    put_dynamics(out, c, options);
-    put_first_regression(out, c, others, options.errors);
-    if (options.cubic) put_cubic_regression(out, c, others, options.errors);
-    put_second_regression(out, c, others, options.errors);
-  }
-  for (int64_t i = 0; i < d; ++i)
-    for (int64_t j = i + 1; j < d; ++j) put_pair(out, channels[i], channels[j], options.pair_grid);
+  for (const FeatureRow& row : table.rows) row.reference(out, work, row.subject);
   std::vector<double> numbers = out.numbers;
-  for (const int i : summary_log_scales(summary_names(options))) {
+  for (const int i : table.log_scales) {
     const double s = scale_from_log(out.numbers[static_cast<size_t>(i)]);
     numbers.push_back(std::min(s, static_cast<double>(kOutputLimit)));
     numbers.push_back(std::min(s * s, static_cast<double>(kOutputLimit)));

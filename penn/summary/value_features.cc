@@ -10,7 +10,7 @@ void prepare_channel(const LaneWorkspace& work, ChannelLanes& c) {
   sum_rows<1>(
       0, work.n, &total, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
         sum[0] += c.y[t];
-        c.u_rows.set(t, c.y[t] * (1 / c.value) - c.location / c.value);
+        c.u_rows.set(t, clamp(c.y[t] * (1 / c.value) - c.location / c.value, kValueLimit));
       });
   c.centre = (total / D(static_cast<double>(work.n))).narrow();
   c.w_rows.set(0, F{}), c.a_rows.set(0, F{});
@@ -21,7 +21,8 @@ void prepare_channel(const LaneWorkspace& work, ChannelLanes& c) {
   }
 }
 
-void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
+void put_values(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
   const D count(static_cast<double>(n));
   const F centre = c.centre;
@@ -29,7 +30,7 @@ void put_values(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
   F lowest = c.y[0], highest = c.y[0];
   sum_rows<4>(
       0, n, total, [&](int64_t t, F(&sum)[4]) __attribute__((always_inline)) {
-        const F u = clamp(c.u(t), 4.0f), u2 = u * u, u4 = u2 * u2;
+        const F u = clamp(c.y[t] * (1 / c.value) - c.location / c.value, 4.0f), u2 = u * u, u4 = u2 * u2;
         lowest = smaller(lowest, c.y[t]);
         highest = larger(highest, c.y[t]);
         sum[0] += abs(c.y[t] - centre);
@@ -74,7 +75,7 @@ LagMoments lag_moments(const Increments& d, int64_t begin, int64_t end, F floor,
   F largest = floor;
   sum_rows<3>(
       begin, end, total, [&](int64_t t, F(&sum)[3]) __attribute__((always_inline)) {
-        const F size = larger(abs(d[t]), floor), l = log2_positive(size);
+        const F size = larger(abs(d[t]), floor), l = log2_sample(size);
         if constexpr (kStore) logs->set(t, l);
         sum[0] += l;
         sum[1] += l * l;
@@ -86,37 +87,31 @@ LagMoments lag_moments(const Increments& d, int64_t begin, int64_t end, F floor,
           log_positive((total[2] / count).narrow()) * 0.5f, log2_positive(largest)};
 }
 
-// The share above 4 geometric means, the mean of ln(1 + r^2), the asymmetry: total[0..2]. The logarithm of four samples
-// is one logarithm of their product.
+// The fraction above 4 geometric means, the asymmetry, log2(1 + r^2): total[0..2].
 void lag_shape(const Increments& d, int64_t begin, int64_t end, F inverse, D* total) {
-  for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
-    const int64_t stop = std::min(end, chunk + kChunk);
-    F above{}, odd{}, growth{};
-    const auto sample = [&](int64_t t, F & product) __attribute__((always_inline)) {
-      const F s = d[t] * inverse, r = abs(s), r2 = smaller(r * r, splat(1e8f));
-      above += ramp(r - 3.5f);
-      odd += signed_square(clamp(s, 4.0f));
-      product = product * r2 + product;
-    };
-    int64_t t = chunk;
-    for (; t + 4 <= stop; t += 4) {
-      F product = splat(1.0f);
-      for (int i = 0; i < 4; ++i) sample(t + i, product);
-      growth += log2_positive(product);
-    }
-    for (; t < stop; ++t) {
-      F product = splat(1.0f);
-      sample(t, product);
-      growth += log2_positive(product);
-    }
-    const F sums[3] = {above, growth, odd};
-    for (int i = 0; i < 3; ++i) total[i] += D(sums[i]);
-  }
+  LogProduct growth;
+  F product = splat(1.0f);
+  sum_rows<2>(
+      begin, end, total, [&](int64_t t, F(&sum)[2]) __attribute__((always_inline)) {
+        const F s = d[t] * inverse, r = abs(s), r2 = smaller(r * r, splat(1e8f));
+        sum[0] += ramp(r - 3.5f);
+        sum[1] += signed_square(clamp(s, 4.0f));
+        product = product * r2 + product;
+        if (t % 4 == 0) {
+          growth.multiply(product);
+          product = splat(1.0f);
+          if (t % 256 == 0) growth.carry();
+        }
+      });
+  growth.multiply(product);
+  total[2] = growth.log2();
 }
 
 }  // namespace
 
-void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std::vector<int>& lags) {
+void put_lags(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  ChannelLanes& c = work.channels[at.first];
+  const std::vector<int>& lags = work.options->lags;
   const int64_t n = work.n;
   const float log_value = std::log(c.value);
   alignas(64) float location[kRow];
@@ -144,9 +139,9 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std
     out.put(m.log_rms - log_value);
     out.put(m.deviation);
     out.put(lanes::sqrt((total[0] / count).narrow()));
-    out.put((total[1] / count).narrow() * kLn2);
+    out.put((total[2] / count).narrow() * kLn2);
     out.put((m.log2_largest - m.log2_mean) * kLn2);
-    out.put(total[2] / count);
+    out.put(total[1] / count);
   }
   for (size_t i = 0; i < kLawLags.size(); ++i) {
     const int k = kLawLags[i];
@@ -160,19 +155,21 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c, const std
   }
 }
 
-void put_memories(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& c) {
+void put_memories(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
   const F per_increment = 1.0f / c.increment_scale, per_value = 1.0f / c.value_scale;
   LaneSeries& x = work.scratch[0];
   c.increment.set(0, F{});
-  for (int64_t t = 1; t < n; ++t) c.increment.set(t, asinh(clamp((c.y[t] - c.y[t - 1]) * per_increment, 1e9f)));
-  for (int64_t t = 0; t < n; ++t) x.set(t, asinh(clamp((c.y[t] - c.location) * per_value, 1e9f)));
+  for (int64_t t = 1; t < n; ++t) c.increment.set(t, asinh_sample((c.y[t] - c.y[t - 1]) * per_increment));
+  for (int64_t t = 0; t < n; ++t) x.set(t, asinh_sample((c.y[t] - c.location) * per_value));
   put_memory(out, c.increment, 1, n, kIncrementMemory.data(), kIncrementMemory.size());
   put_memory(out, x, 0, n, kValueMemory.data(), kValueMemory.size());
   put_memory(out, c.centred, 0, n, kCentredMemory.data(), kCentredMemory.size());
 }
 
-void put_blocks(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c) {
+void put_blocks(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+  const ChannelLanes& c = work.channels[at.first];
   LaneSeries& block = work.scratch[0];  // sums over 1, 2, 4, ... samples
   for (int64_t t = 0; t < work.n; ++t) block.set(t, c.y[t]);
   for (const int k : kBlocks) {
@@ -185,8 +182,7 @@ void put_blocks(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c) {
     D total[2];
     sum_rows<2>(
         1, m, total, [&](int64_t i, F(&sum)[2]) __attribute__((always_inline)) {
-          const F l =
-              log2_positive(larger(abs(block[i] - block[i - 1]) * (1.0f / static_cast<float>(k)), c.own_floor()));
+          const F l = log2_sample(larger(abs(block[i] - block[i - 1]) * (1.0f / static_cast<float>(k)), c.own_floor()));
           sum[0] += l;
           sum[1] += l * l;
         });

@@ -6,7 +6,7 @@ if(PENN_WERROR)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   # False alarms: for "text" + std::string (gcc bug 105329), and for the AVX-512 intrinsics (105593).
-  target_compile_options(penn_flags INTERFACE -Wno-restrict -Wno-uninitialized -Wno-maybe-uninitialized)
+  target_compile_options(penn_flags INTERFACE -Wno-restrict -Wno-uninitialized -Wno-maybe-uninitialized -Wno-psabi)
 endif()
 
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)

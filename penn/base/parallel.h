@@ -1,48 +1,16 @@
-// A loop over tasks on several threads; tasks are handed out one by one, so uneven ones balance.
+// A loop over tasks on several threads. The threads are one pool for the whole program; they sleep when idle. Tasks are handed out one by one, so uneven
+// ones balance.
 #pragma once
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
-#include <system_error>
-#include <thread>
-#include <vector>
+#include <functional>
 
 namespace penn {
 
-inline int processor_count() { return std::max(1u, std::thread::hardware_concurrency()); }
+int processor_count();  // at least 1
 
-// Calls body(task, thread) for task 0..tasks-1. The first exception stops the loop and is thrown to the caller.
-template <class Body>
-void parallel_for(int64_t tasks, int threads, Body body) {
-  threads = static_cast<int>(std::min<int64_t>(threads, tasks));
-  if (threads <= 1) {
-    for (int64_t task = 0; task < tasks; ++task) body(task, 0);
-    return;
-  }
-  std::atomic<int64_t> next{0};
-  std::exception_ptr failure;
-  std::mutex failure_mutex;
-  const auto work = [&](int thread) {
-    try {
-      for (int64_t task; (task = next.fetch_add(1)) < tasks;) body(task, thread);
-    } catch (...) {
-      next = tasks;
-      std::lock_guard lock(failure_mutex);
-      if (!failure) failure = std::current_exception();
-    }
-  };
-  std::vector<std::thread> pool;
-  try {
-    for (int thread = 1; thread < threads; ++thread) pool.emplace_back(work, thread);
-  } catch (const std::system_error&) {
-    // The system gives no more threads: the ones there are do all the work.
-  }
-  work(0);
-  for (std::thread& thread : pool) thread.join();
-  if (failure) std::rethrow_exception(failure);
-}
+// Calls body(task, thread) for task 0..tasks-1 with 0 <= thread < threads, and returns when all are done. The first exception stops the loop and is thrown
+// to the caller. Inside a task, or while another caller has the pool, the loop runs on the caller's thread alone.
+void parallel_for(int64_t tasks, int threads, const std::function<void(int64_t task, int thread)>& body);
 
 }  // namespace penn

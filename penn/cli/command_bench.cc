@@ -129,30 +129,7 @@ void add_command_bench(CLI::App& app, Run& run) {
   simulate->add_option("--json", options->json_file, "Write the result as JSON to a file, or to standard output with -");
   simulate->callback([options, &run] { run = [options] { return bench_simulate(options->systems, options->threads, options->seconds, options->json_file); }; });
 
-#ifdef PENN_HAVE_TORCH
-  struct NetworkBench {
-    std::string system = "oup", json_file;
-    int threads = 0;
-  };
-  const auto add = [&](const char* name, const char* description, auto bench) {
-    auto chosen = std::make_shared<NetworkBench>();
-    CLI::App* sub = command->add_subcommand(name, description);
-    sub->add_option("SYSTEM", chosen->system, "System whose trajectories are used")->capture_default_str();
-    sub->add_option("--threads", chosen->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-    sub->add_option("--json", chosen->json_file, "Write the result as JSON to a file, or to standard output with -");
-    sub->callback([chosen, bench, &run] {
-      run = [chosen, bench] {
-        check_outputs({chosen->json_file}, {});
-        return bench(chosen->system, chosen->threads, chosen->json_file);
-      };
-    });
-  };
-  add("train", "Trajectories per second of training, beside the stock LSTM of LibTorch", bench_train);
-  add("infer", "Trajectories identified per second, beside the stock LSTM of LibTorch", bench_infer);
-#else
-  command->add_subcommand("train", "Trajectories per second of training, beside the stock LSTM of LibTorch");
-  command->add_subcommand("infer", "Trajectories identified per second, beside the stock LSTM of LibTorch");
-#endif
+  add_bench_network(*command, run);
 }
 
 }  // namespace penn

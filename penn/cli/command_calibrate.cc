@@ -28,7 +28,7 @@ int calibrate_model(const Options& o) {
   std::error_code ignored;
   if (!o.force && std::filesystem::exists(o.output, ignored)) throw ModelError(fmt::format("'{}' exists", o.output), "choose another name, or replace it with --force");
   check_outputs({o.output}, {file.string()});
-  const ModelFile model = open_model(file);
+  Model model = open_model(file);
   const IntRange trained = model.info.lengths;
   const std::set<int64_t> given(o.lengths.begin(), o.lengths.end());
   WidthOptions options{.lengths = {given.begin(), given.end()}, .count = o.count, .threads = o.threads};
@@ -48,7 +48,8 @@ int calibrate_model(const Options& o) {
     fmt::print("stopped; nothing was written\n");
     return 130;
   }
-  save_with_widths(o.output, model, *widths);
+  model.info.widths = *widths;
+  save_model(o.output, model);
   fmt::print("{}: widths of the posteriors times, measured on {} fresh trajectories of each length,\n{}", o.output, widths->trajectories, describe_widths(*widths, model.system));
   if (!trained.is_single() && widths->lengths.size() == 1) fmt::print("these factors are used at every length\n");
   warn_of_wrong_widths(*widths);

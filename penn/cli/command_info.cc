@@ -7,17 +7,13 @@
 #include "penn/cli/info_target.h"
 #include "penn/model/model_file.h"
 #include "penn/system/system.h"
-#ifdef PENN_HAVE_TORCH
-#include "penn/network/blas.h"
 #include "penn/train/checkpoint.h"
-#endif
 
 namespace penn {
 namespace {
 
 int info_of_tensors(const std::string& what) {
-  SafetensorsFile file(find_model(what));
-#ifdef PENN_HAVE_TORCH
+  const SafetensorsFile file(find_model(what));
   const auto format = file.metadata().find("format");
   if (format != file.metadata().end() && format->second.starts_with("penn checkpoint")) {
     const Progress progress = read_checkpoint(what).progress;
@@ -25,10 +21,7 @@ int info_of_tensors(const std::string& what) {
                progress.validations > 0 ? fmt::format("{:.4f}", progress.best_nll) : "not known yet");
     return 0;
   }
-  fmt::print("{}\nMachine\n  {}\n", describe_model(open_model(std::move(file))), blas_report());
-#else
-  fmt::print("{}", describe_model(open_model(std::move(file))));
-#endif
+  fmt::print("{}", describe_model(open_model(file)));
   return 0;
 }
 

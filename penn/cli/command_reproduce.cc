@@ -30,9 +30,7 @@ int reproduce_command(Options& options) {
   ReproduceOptions& o = options.reproduce;
   o.folder = options.folder;
   catch_interrupts();
-#ifdef PENN_HAVE_TORCH
   o.train = [&](const Training& training, double minutes, const std::filesystem::path& model) { return train_for_reproduction(training, minutes, o.threads, model); };
-#endif
   std::unique_ptr<ProgressBar> bar;
   std::string shown;
   o.progress = [&](const std::string& what, int64_t done, int64_t total) {

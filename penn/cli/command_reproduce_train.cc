@@ -32,7 +32,7 @@ bool train_for_reproduction(const Training& training, double minutes, int thread
   }
   fmt::print(stderr, "training {}: {:g} minutes{}\n", training.name, minutes, run.resume ? ", going on where it stopped" : "");
   ProgressBar bar("training " + training.name, 1000);
-  return train(choice.system, choice.observation, run, [&](const TrainStatus& status) { bar.update(static_cast<int64_t>(1000 * status.share)); }).is_complete;
+  return train(choice.system, choice.observation, run, [&](const TrainStatus& status) { bar.update(static_cast<int64_t>(1000 * status.share)); }).model.has_value();
 }
 
 }  // namespace penn

@@ -13,7 +13,7 @@
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
 #include "penn/train/trainer.h"
-#include "penn/train/trial.h"
+#include "penn/train/pilot.h"
 
 namespace penn {
 namespace {
@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string optimiser = "soap", system, model, preset = "fast", covariance = "full", coordinates, dataset, length, device = "cpu";
+  std::string optimiser = "soap", system, model, preset = "fast", covariance = "full", coordinates, dataset, length;
   double minutes = 0, learning_rate = 0, checkpoint_seconds = 60;
   int64_t steps = 0, epochs = 0, batch = 0, validation = 0, calibration = -1;
   std::vector<std::string> encoders;
@@ -165,16 +165,16 @@ bool choose_coordinates(const Options& o, const SystemChoice& choice, TrainRun& 
   }
   check_options(options);
   if (!o.quiet) fmt::print(stderr, "a short training first, to see which parameters are hardly identified (--coordinates decides without it)\n");
-  Trial trial;
+  Pilot pilot;
   {
     Display display(o.quiet);
-    trial = try_coordinates(choice.system, choice.observation, run, [&](const TrainStatus& status) { display(status); });
+    pilot = try_coordinates(choice.system, choice.observation, run, [&](const TrainStatus& status) { display(status); });
   }
-  if (!trial.is_complete) return false;
-  options = options_after(trial, options, choice.system);
+  if (!pilot.is_complete) return false;
+  options = options_after(pilot, options, choice.system);
   if (!o.quiet) {
     fmt::print(stderr, "width of the posterior, the box being 1:");
-    for (size_t k = 0; k < trial.widths.size(); ++k) fmt::print(stderr, " {} {:.2f}", choice.system.parameters[k].name, trial.widths[k]);
+    for (size_t k = 0; k < pilot.widths.size(); ++k) fmt::print(stderr, " {} {:.2f}", choice.system.parameters[k].name, pilot.widths[k]);
     fmt::print(stderr, "\nthe training begins, with --coordinates {}\n", options.coordinates);
   }
   return true;
@@ -186,7 +186,6 @@ int train_command(const Options& o) {
   run.model = o.model;
   run.resume = o.resume;
   run.threads = o.threads;
-  run.device = o.device;
   run.checkpoint_seconds = o.checkpoint_seconds;
   run.should_stop = is_interrupted;
   std::error_code ignored;
@@ -211,18 +210,19 @@ int train_command(const Options& o) {
   }
   const Progress& p = result.progress;
   const double memory = static_cast<double>(result.peak_memory) / (1 << 20);
-  if (!result.is_complete) {
+  if (!result.model) {
     fmt::print("stopped at step {}; go on with: penn train {} -o {} --resume\n", p.step, o.system, o.model);
     return 130;
   }
   fmt::print("{}: validation NLL {:.4f} after {} steps, {} trajectories, {:.1f} minutes ({:.0f} % of it simulating); peak memory {:.0f} MB\n", o.model, p.best_nll, p.step,
              p.step * run.options.batch, p.seconds / 60, 100 * result.simulating_share, memory);
-  if (!result.widths.is_empty()) {
-    const auto [least, most] = std::minmax_element(result.widths.factors.begin(), result.widths.factors.end());
-    fmt::print("widths of the posteriors times {:.3f} to {:.3f}, measured on {} fresh trajectories of each of {} lengths\n", *least, *most, result.widths.trajectories, result.widths.lengths.size());
+  const WidthCorrection& widths = result.model->info.widths;
+  if (!widths.is_empty()) {
+    const auto [least, most] = std::minmax_element(widths.factors.begin(), widths.factors.end());
+    fmt::print("widths of the posteriors times {:.3f} to {:.3f}, measured on {} fresh trajectories of each of {} lengths\n", *least, *most, widths.trajectories, widths.lengths.size());
   }
   if (!result.widths_problem.empty()) fmt::print(stderr, "warning: the widths of the posteriors could not be set: {}\n", result.widths_problem);
-  warn_of_wrong_widths(result.widths);
+  warn_of_wrong_widths(widths);
   warn_of_divergence(p.discarded_share);
   if (p.skipped + p.bad_rows > 0)
     fmt::print("{} steps and {} trajectories were skipped because their loss was not finite; {} times the weights were set back\n", p.skipped, p.bad_rows, p.rollbacks);
@@ -242,9 +242,9 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--steps", o->steps, "Budget in steps")->check(kPositive);
   command->add_option("--epochs", o->epochs, "Budget in epochs of a fixed data set")->check(kPositive);
   command->add_option("--batch", o->batch, "Trajectories per step");
-  command->add_option("--encoders", o->encoders, "What summarises a trajectory, one or several, with commas: statistics (default of fast), lstm (default of paper), convolution")
+  command->add_option("--encoders", o->encoders, "What summarises a trajectory, one or both, with commas: statistics (default of fast), lstm (default of paper)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"statistics", "lstm", "convolution"}));
+      ->check(CLI::IsMember({"statistics", "lstm"}));
   command->add_option("--components", o->components, "Components of the mixture");
   command->add_option("--covariance", o->covariance, "full (default) or diagonal")->check(CLI::IsMember({"full", "diagonal"}));
   command->add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others; auto (default of fast with more): by a short training");
@@ -257,7 +257,6 @@ void add_command_train(CLI::App& app, Run& run) {
   command->add_option("--learning-rate", o->learning_rate, "Peak learning rate")->check(kPositive);
   command->add_option("--seed", o->seed, "Seed of all random numbers");
   command->add_option("--threads", o->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-  command->add_option("--device", o->device, "cpu or cuda")->check(CLI::IsMember({"cpu", "cuda"}));
   command->add_option("--checkpoint-seconds", o->checkpoint_seconds, "Time between two checkpoints, at the most")->capture_default_str();
   command->add_flag("--resume", o->resume, "Go on with an interrupted training");
   command->add_flag("--force", o->force, "Replace an existing model or unfinished training");

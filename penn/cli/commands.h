@@ -21,13 +21,9 @@ void add_command_evaluate(CLI::App& app, Run& run);
 void add_command_calibrate(CLI::App& app, Run& run);
 void add_command_serve(CLI::App& app, Run& run);
 void add_command_reproduce(CLI::App& app, Run& run);
-#ifdef PENN_HAVE_TORCH
 void add_command_train(CLI::App& app, Run& run);
+void add_bench_network(CLI::App& command, Run& run);  // penn bench train, penn bench infer
 // Trains, or goes on with an interrupted training; false: interrupted. (command_reproduce_train.cc)
 bool train_for_reproduction(const Training& training, double minutes, int threads, const std::filesystem::path& model);
-// penn bench train, penn bench infer
-int bench_train(const std::string& system, int threads, const std::string& json_file);
-int bench_infer(const std::string& system, int threads, const std::string& json_file);
-#endif
 
 }  // namespace penn

@@ -9,20 +9,10 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/cli/commands.h"
-#ifdef PENN_HAVE_TORCH
-#include "penn/network/blas.h"
-#else
-#include "penn/cli/forward.h"
-#endif
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit is an error to report, not a reason to die
   std::signal(SIGPIPE, SIG_IGN);
-#ifdef PENN_HAVE_TORCH
-  penn::ensure_fast_blas(argc, argv);
-#else
-  if (penn::needs_torch(argc, argv)) penn::start_torch_program(argv);
-#endif
   CLI::App app("penn: identify the parameters of a stochastic system from one trajectory");
   app.set_version_flag("--version", penn::version());
   app.require_subcommand(0, 1);
@@ -37,11 +27,7 @@ int main(int argc, char** argv) {
   };
   penn::add_command_simulate(app, run);
   penn::add_command_info(app, run);
-#ifdef PENN_HAVE_TORCH
   penn::add_command_train(app, run);
-#else
-  penn::add_forwarded_commands(app, run);
-#endif
   penn::add_command_infer(app, run);
   penn::add_command_evaluate(app, run);
   penn::add_command_calibrate(app, run);

@@ -14,20 +14,9 @@
 
 namespace penn {
 
-enum class CovarianceKind { kFull, kDiagonal };
-
 class GaussianMixture {
  public:
   // ---- making one ----
-  // Number of free reals: [1 + M(M+3)/2] N for full, [1 + 2M] N for diagonal covariance.
-  static std::size_t free_size(std::size_t components, std::size_t dimension, CovarianceKind kind);
-
-  // From the network's free vector y (order: logits, means, gammas with u_kk = softplus, strictly upper u_kl row-major;
-  // each block component by component). Entries must be finite; they are clipped to +-1e50 and u_kk is kept above
-  // 1e-50, limits no float32 output can reach, so that every later number is finite. least_precision: MixtureShape's.
-  static GaussianMixture from_free_vector(std::span<const double> y, std::size_t components, std::size_t dimension,
-                                          CovarianceKind kind, std::span<const double> least_precision = {});
-
   // weights (N), scaled to sum 1; means (N, M); covariances N of (M, M), symmetric positive definite.
   static GaussianMixture from_covariances(const std::vector<double>& weights,
                                           const std::vector<std::vector<double>>& means,
@@ -37,10 +26,6 @@ class GaussianMixture {
   // diagonal. The form in which the algebra builds its results.
   static GaussianMixture from_factors(std::vector<double> log_weights, std::vector<double> means,
                                       std::vector<double> factors);
-
-  // The inverse of from_free_vector with no least_precision, with the logits fixed by the convention logit_j = ln w_j (so their log-sum-exp is
-  // 0; a weight of exactly 0 gives -1e30). kDiagonal throws if some u_kl is not 0.
-  std::vector<double> free_vector(CovarianceKind kind) const;
 
   // ---- looking at it ----
   std::size_t dimension() const { return dimension_; }
@@ -82,6 +67,8 @@ class GaussianMixture {
   GaussianMixture unscaled(std::span<const double> lo, std::span<const double> hi) const;
   // Every component's width in coordinate k times factors[k] > 0; weights, centres and the correlations within a component stay.
   GaussianMixture with_widths(std::span<const double> factors) const;
+  // Every component's precision plus diag(floor), floor (M) >= 0: none is wider than 1 / sqrt(floor_k) in coordinate k.
+  GaussianMixture with_precision_floor(std::span<const double> floor) const;
 
  private:
   GaussianMixture() = default;

@@ -162,4 +162,20 @@ GaussianMixture GaussianMixture::with_widths(std::span<const double> factors) co
   return from_factors(log_weights_, means_, std::move(narrowed));
 }
 
+GaussianMixture GaussianMixture::with_precision_floor(std::span<const double> floor) const {
+  constexpr double kSmallestDiagonal = 1e-50;  // rounding beside large entries must not leave a zero
+  const std::size_t m = dimension_;
+  if (floor.size() != m) throw Error(fmt::format("{} precision floors for {} parameters", floor.size(), m));
+  std::vector<double> factors = factors_;
+  for (std::size_t j = 0; j < components(); ++j) {
+    DenseMatrix stacked(2 * m, m);  // U above the roots of the floor
+    std::copy_n(factor(j), m * m, stacked.data.begin());
+    for (std::size_t k = 0; k < m; ++k) stacked(m + k, k) = std::sqrt(floor[k]);
+    DenseMatrix narrowed = qr_upper(std::move(stacked));
+    for (std::size_t k = 0; k < m; ++k) narrowed(k, k) = std::max(narrowed(k, k), kSmallestDiagonal);
+    std::copy(narrowed.data.begin(), narrowed.data.end(), &factors[j * m * m]);
+  }
+  return from_factors(log_weights_, means_, std::move(factors));
+}
+
 }  // namespace penn

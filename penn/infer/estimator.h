@@ -1,10 +1,9 @@
-// A trained model at work: trajectories in, posteriors out. Plain code, so that an answer does not wait for a tensor library to load.
+// A model at work: trajectories in, posteriors out. The model comes from a file or from a training that still runs.
 //   const Estimator estimator(open_model(find_model("oup")));
 //   const std::vector<Estimate> answers = estimator.estimate(z, B, n, sampling);
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
@@ -18,14 +17,9 @@ struct Estimate {
   double familiarity = 1;  // see Familiarity in penn/model/familiarity.h: small where the network has not seen the like
 };
 
-class PlainNetwork;
-
 class Estimator {
  public:
-  // threads 0: one per processor. ModelError where the network's tensors do not fit its description.
-  explicit Estimator(ModelFile model, int threads = 0);
-  ~Estimator();
-  Estimator(Estimator&&) noexcept;
+  explicit Estimator(Model model, int threads = 0);  // threads 0: one per processor
 
   const ModelInfo& info() const { return model_.info; }
   const System& system() const { return model_.system; }
@@ -36,8 +30,7 @@ class Estimator {
   std::vector<Estimate> estimate(const float* z, int64_t B, int64_t n, const float* sampling) const;
 
  private:
-  ModelFile model_;
-  std::unique_ptr<PlainNetwork> network_;
+  Model model_;
   int threads_;
 };
 

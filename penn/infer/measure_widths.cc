@@ -7,7 +7,6 @@
 #include "penn/base/parallel.h"
 #include "penn/density/normal.h"
 #include "penn/infer/network_posterior.h"
-#include "penn/infer/plain_network.h"
 #include "penn/simulate/simulator.h"
 
 namespace penn {
@@ -41,22 +40,23 @@ Demand demand(std::span<const double> z, std::vector<double> distance) {
 
 // What the network says of trajectories of one length, and the truth.
 struct Answers {
-  std::vector<float> free, truths;  // (count, K), (count, M)
+  std::vector<float> raw, truths;  // (count, K), (count, M)
 };
 
 // Nothing where `go_on` says so.
-std::optional<Answers> ask(const ModelFile& model, const PlainNetwork& network, int64_t length, int64_t all, int threads, const std::function<bool(int64_t)>& go_on) {
+std::optional<Answers> ask(const Model& model, int64_t length, int64_t all, int threads, const std::function<bool(int64_t)>& go_on) {
+  const Network& network = model.network;
   const Simulator simulator(model.system, model.observation, {.seed = kSeed, .threads = threads, .length = length});
   const int64_t K = network.output_size(), M = simulator.parameters();
   Answers answers;
-  answers.free.resize(static_cast<size_t>(all * K));
+  answers.raw.resize(static_cast<size_t>(all * K));
   answers.truths.resize(static_cast<size_t>(all * M));
   std::vector<float> z(static_cast<size_t>(kPiece * length * simulator.channels())), sampling(kPiece), embedding(static_cast<size_t>(kPiece * network.embedding_size()));
   for (int64_t first = 0; first < all; first += kPiece) {
     const int64_t count = std::min(kPiece, all - first);
     simulator.run(static_cast<uint64_t>(first), count, &answers.truths[static_cast<size_t>(first * M)], z.data(), sampling.data());
     network.embed(z.data(), count, length, sampling.data(), embedding.data(), threads);
-    network.decode(embedding.data(), count, &answers.free[static_cast<size_t>(first * K)], threads);
+    network.decode(embedding.data(), count, &answers.raw[static_cast<size_t>(first * K)], threads);
     if (!go_on(first + count)) return {};
   }
   return answers;
@@ -106,21 +106,20 @@ std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posteri
   return widths;
 }
 
-std::optional<WidthCorrection> measure_widths(const ModelFile& model, const WidthOptions& options) {
+std::optional<WidthCorrection> measure_widths(const Model& model, const WidthOptions& options) {
   WidthCorrection widths;
   widths.lengths = options.lengths.empty() ? ends_and_middle(model.info.lengths) : options.lengths;
   const int64_t lengths = static_cast<int64_t>(widths.lengths.size()), count = options.count / lengths;
   if (count < 100) throw UsageError("at least 100 trajectories of each length are needed to measure widths", "for example: -n 24000");
   widths.trajectories = count;
   const int threads = options.threads > 0 ? options.threads : processor_count();
-  const PlainNetwork network(model);
-  const int64_t K = network.output_size();
+  const int64_t K = model.network.output_size();
   for (size_t i = 0; i < widths.lengths.size(); ++i) {
     const int64_t before = static_cast<int64_t>(i) * count;
     const std::optional<Answers> answers =
-        ask(model, network, widths.lengths[i], count, threads, [&](int64_t done) { return !options.progress || options.progress(before + done, lengths * count); });
+        ask(model, widths.lengths[i], count, threads, [&](int64_t done) { return !options.progress || options.progress(before + done, lengths * count); });
     if (!answers) return {};
-    const auto posterior = [&](int64_t b, std::span<const double> factors) { return posterior_of(model, {&answers->free[static_cast<size_t>(b * K)], static_cast<size_t>(K)}, factors); };
+    const auto posterior = [&](int64_t b, std::span<const double> factors) { return posterior_of(model, {&answers->raw[static_cast<size_t>(b * K)], static_cast<size_t>(K)}, factors); };
     const std::vector<double> factors = fit_widths(count, posterior, answers->truths, threads);
     widths.factors.insert(widths.factors.end(), factors.begin(), factors.end());
   }

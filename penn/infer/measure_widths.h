@@ -29,6 +29,6 @@ struct WidthOptions {
 };
 
 // Of the network itself: a correction the model has is left out of account. Nothing where `progress` stopped it. The same for the same model and count, on any number of threads.
-std::optional<WidthCorrection> measure_widths(const ModelFile& model, const WidthOptions& options);
+std::optional<WidthCorrection> measure_widths(const Model& model, const WidthOptions& options);
 
 }  // namespace penn

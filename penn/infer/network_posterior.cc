@@ -3,16 +3,13 @@
 #include <vector>
 
 #include "penn/infer/parameter_box.h"
+#include "penn/network/mixture_output.h"
 
 namespace penn {
 
-Posterior posterior_of(const ModelFile& model, std::span<const float> free, std::span<const double> widths) {
-  const MixtureShape& shape = model.info.network.mixture;
-  const size_t N = static_cast<size_t>(shape.components), M = static_cast<size_t>(shape.parameters);
-  const auto kind = shape.full ? CovarianceKind::kFull : CovarianceKind::kDiagonal;
-  std::vector<double> y(free.begin(), free.end());
-  if (!widths.empty()) y = GaussianMixture::from_free_vector(y, N, M, kind).with_widths(widths).free_vector(kind);
-  const GaussianMixture mixture = GaussianMixture::from_free_vector(y, N, M, kind, shape.least_precision);
+Posterior posterior_of(const Model& model, std::span<const float> raw, std::span<const double> widths) {
+  const GaussianMixture mixture = mixture_of(model.info.network.mixture, raw.data(), widths);
+  const size_t M = mixture.dimension();
   // Linear coordinates of the network lie in [-1, 1]: the affine map that takes these to the parameter, and leaves box coordinates as they are.
   const Box box = parameter_box(model.system);
   std::vector<double> low = box.lo, high = box.hi;

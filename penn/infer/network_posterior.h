@@ -1,4 +1,4 @@
-// From what a network says, its free vector, to a posterior in the parameters' own units.
+// From the raw output of a network to a posterior in the parameters' own units.
 #pragma once
 
 #include <span>
@@ -8,8 +8,8 @@
 
 namespace penn {
 
-// free (K), finite. widths (M): what the widths of the components are multiplied with, or empty. They are so before they are limited (least_precision):
+// raw (K), finite. widths (M): what the widths of the components are multiplied with, or empty. They are so before they are limited (precision_floor):
 // no component becomes wider than the box, on which the combination of trajectories relies (penn/density/mixture_product.h).
-Posterior posterior_of(const ModelFile& model, std::span<const float> free, std::span<const double> widths);
+Posterior posterior_of(const Model& model, std::span<const float> raw, std::span<const double> widths);
 
 }  // namespace penn

@@ -8,6 +8,7 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/half.h"
+#include "penn/network/network_file.h"
 
 namespace penn {
 
@@ -35,7 +36,8 @@ std::vector<double> flatten(const std::vector<LossPoint>& curve) {
 
 }  // namespace
 
-void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorView> network) {
+void save_model(const fs::path& path, const Model& model) {
+  const ModelInfo& info = model.info;
   const json summary = {{"lengths", {info.lengths.low, info.lengths.high}}, {"sampling", {info.sampling.low, info.sampling.high}},
                         {"on_lattice", info.on_lattice}, {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
                         {"trajectories", info.trajectories}, {"minutes", info.minutes}};
@@ -43,7 +45,8 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
                              {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training.dump()},
                              {"summary", summary.dump()}};
   if (!info.widths.is_empty()) metadata["widths"] = to_json(info.widths).dump();
-  std::vector<TensorView> tensors = std::move(network);
+  const NetworkTensors network(model.network, NetworkTensors::Precision::kHalf);
+  std::vector<TensorView> tensors = network.views();
   const auto add = [&](const char* name, const auto& values, Shape shape) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     tensors.push_back({name, tensor_type<Value>(), std::move(shape), values.data()});
@@ -63,21 +66,7 @@ void save_model(const fs::path& path, const ModelInfo& info, std::vector<TensorV
   write_safetensors(path, metadata, std::move(tensors));
 }
 
-void save_with_widths(const fs::path& path, const ModelFile& model, const WidthCorrection& widths) {
-  Metadata metadata = model.file.metadata();
-  metadata["widths"] = to_json(widths).dump();
-  std::vector<std::vector<char>> values;
-  std::vector<TensorView> tensors;
-  for (const TensorInfo& t : model.file.tensors()) {
-    values.emplace_back(t.end - t.begin);
-    model.file.read_bytes(t, values.back().data());
-    tensors.push_back({t.name, t.type, t.shape, values.back().data()});
-  }
-  write_safetensors(path, metadata, std::move(tensors));
-}
-
-// The file is opened on its own, not inside braces: gcc 12 destroys the members before it twice when it throws there.
-ModelFile open_model(const fs::path& path) { return open_model(SafetensorsFile(path)); }
+Model open_model(const fs::path& path) { return open_model(SafetensorsFile(path)); }
 
 nlohmann::ordered_json training_record(const ModelInfo& info) {
   return {{"version", info.version},       {"options", info.training},           {"lengths", {info.lengths.low, info.lengths.high}},
@@ -85,16 +74,10 @@ nlohmann::ordered_json training_record(const ModelInfo& info) {
           {"validation_nll", info.validation_nll}};
 }
 
-std::vector<float> read_network_tensor(const SafetensorsFile& file, const std::string& name, const Shape& shape) {
-  std::vector<float> values = file.read<float>(kNetworkPrefix + name, shape);
-  for (const float v : values)
-    if (!std::isfinite(v)) throw ModelError(fmt::format("{}: the tensor '{}' holds values that are not finite", file.name(), kNetworkPrefix + name));
-  return values;
-}
-
-ModelFile open_model(SafetensorsFile opened) {
-  ModelFile model{.info = {}, .system = {}, .observation = 0, .file = std::move(opened)};
-  const SafetensorsFile& file = model.file;
+Model open_model(const SafetensorsFile& file) {
+  ModelInfo info;
+  System system;
+  int observation = 0;
   const auto refuse = [&](const std::string& reason, const std::string& hint = "") { throw ModelError(fmt::format("{}: {}", file.name(), reason), hint); };
   if (!file.metadata().count("format")) refuse("not a model of penn: the entry 'format' is missing", "models are made by `penn train`");
   const std::string& format = file.text("format");
@@ -103,13 +86,12 @@ ModelFile open_model(SafetensorsFile opened) {
   if (format != fmt::format("penn model {}", kFormat))
     refuse(fmt::format("model format {}, this program reads {}", format.substr(11), kFormat), "train it again with this version, or use the version that made it");
 
-  ModelInfo& info = model.info;
   info.version = file.text("version");
   info.system_text = file.text("system");
   info.observation = file.text("observation");
   try {
-    model.system = parse_system(info.system_text, file.name() + " (system)");
-    model.observation = model.system.observation_index(info.observation);
+    system = parse_system(info.system_text, file.name() + " (system)");
+    observation = system.observation_index(info.observation);
     info.network = network_options_from_json(parse_entry(file, "network"));
     info.training = parse_entry(file, "training");
     const json summary = parse_entry(file, "summary");
@@ -126,7 +108,7 @@ ModelFile open_model(SafetensorsFile opened) {
   } catch (const SystemError& error) {
     refuse(fmt::format("its system text is damaged: {}", error.what()));
   }
-  const size_t M = model.system.parameters.size(), d = model.system.observations[static_cast<size_t>(model.observation)].channels.size();
+  const size_t M = system.parameters.size(), d = system.observations[static_cast<size_t>(observation)].channels.size();
   if (static_cast<size_t>(info.network.mixture.parameters) != M || static_cast<size_t>(info.network.inputs) != d)
     refuse(fmt::format("its network has {} inputs and {} parameters, its system {} and {}", info.network.inputs, info.network.mixture.parameters, d, M));
   const TensorInfo* directions = file.find("familiarity.directions");
@@ -163,7 +145,16 @@ ModelFile open_model(SafetensorsFile opened) {
   if (!curve || curve->shape.size() != 2 || curve->shape[1] != kCurveColumns) refuse("the loss curve is missing or has another shape");
   const std::vector<double> rows = file.read<double>("curve");
   for (size_t i = 0; i < rows.size(); i += kCurveColumns) info.curve.push_back({rows[i], rows[i + 1], rows[i + 2], rows[i + 3], rows[i + 4], rows[i + 5]});
-  return model;
+  const auto read = [&] {
+    try {
+      return read_network(file, net);
+    } catch (const std::bad_alloc&) {
+      throw ModelError(fmt::format("{}: its network does not fit into memory", file.name()));
+    }
+  };
+  Network network = read();
+  if (network.embedding_size() != info.familiarity.embedding_size()) refuse("the statistics of the embedding do not fit the network");
+  return {file.name(), std::move(info), std::move(system), observation, std::move(network)};
 }
 
 bool has_tensors(const fs::path& path) {
@@ -201,11 +192,8 @@ fs::path find_model(const std::string& what) {
                    list.empty() ? "train one with `penn train SYSTEM -o MODEL.safetensors`" : fmt::format("give the path of a model or one of: {}", list));
 }
 
-std::string describe_model(const ModelFile& model) {
+std::string describe_model(const Model& model) {
   const ModelInfo& info = model.info;
-  int64_t weights = 0;
-  for (const TensorInfo& t : model.file.tensors())
-    if (t.name.rfind(kNetworkPrefix, 0) == 0) weights += static_cast<int64_t>((t.end - t.begin) / item_size(t.type));
   std::string out = fmt::format("Model of {}{}{}, trained by penn {}\n", model.system.name, info.observation.empty() ? "" : ":", info.observation, info.version);
   const auto range = [](auto low, auto high) { return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high); };
   out += fmt::format("\nTraining\n  {} steps, {} trajectories, {:.1f} minutes\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded as divergent: {:.2f} %\n",
@@ -218,7 +206,7 @@ std::string describe_model(const ModelFile& model) {
     out += describe_widths(info.widths, model.system);
   }
   out += fmt::format("\nUse\n  length {} samples, sampling {}\n", range(info.lengths.low, info.lengths.high), range(info.sampling.low, info.sampling.high));
-  out += fmt::format("\nNetwork, {} weights\n  {}\n\n", weights, to_json(info.network).dump());
+  out += fmt::format("\nNetwork, {} weights\n  {}\n\n", model.network.weights().size(), to_json(info.network).dump());
   return out + describe_system(model.system);
 }
 

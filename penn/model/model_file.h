@@ -1,5 +1,4 @@
 // A trained model in one safetensors file: the weights, the system's text, and everything inference needs to use and to doubt it.
-// No tensors here: the network is read from the file by penn/infer (plain code) or penn/network (LibTorch).
 #pragma once
 
 #include <filesystem>
@@ -9,8 +8,8 @@
 
 #include "penn/base/safetensors.h"
 #include "penn/model/familiarity.h"
-#include "penn/model/network_options.h"
 #include "penn/model/width_correction.h"
+#include "penn/network/network.h"
 #include "penn/system/system.h"
 
 namespace penn {
@@ -38,32 +37,25 @@ struct ModelInfo {
   WidthCorrection widths;          // of the posteriors
 };
 
-struct ModelFile {
+struct Model {
+  std::string name;                // of its file, for messages
   ModelInfo info;
   System system;
   int observation = 0;
-  SafetensorsFile file;            // the network's tensors, under kNetworkPrefix
+  Network network;
 };
 
-inline constexpr char kNetworkPrefix[] = "network.";
-
-// network: its tensors, names with kNetworkPrefix.
-void save_model(const std::filesystem::path& path, const ModelInfo& info, std::vector<TensorView> network);
-// The same model with other widths, as a new file. Nothing else changes, not a bit of the network.
-void save_with_widths(const std::filesystem::path& path, const ModelFile& model, const WidthCorrection& widths);
-// Checks everything but the network's tensors; ModelError with the reason where something is missing, damaged, of another version or
-// does not fit together.
-ModelFile open_model(const std::filesystem::path& path);
-ModelFile open_model(SafetensorsFile file);
-// A tensor of the network as finite floats; ModelError where it is missing, has another shape, or holds anything else.
-std::vector<float> read_network_tensor(const SafetensorsFile& file, const std::string& name, const Shape& shape);
+void save_model(const std::filesystem::path& path, const Model& model);
+// ModelError with the reason where something is missing, damaged, of another version or does not fit together.
+Model open_model(const std::filesystem::path& path);
+Model open_model(const SafetensorsFile& file);
 // True for a file that begins as safetensors files do, whatever its name: a model or a checkpoint, perhaps damaged. No text file does.
 bool has_tensors(const std::filesystem::path& path);
 // The shipped model of a name ("oup", "cfhn:x1"), or "" where there is none.
 std::string shipped_model(const std::string& name);
 // The path itself, or the shipped model of that name; ModelError where there is neither.
 std::filesystem::path find_model(const std::string& what);
-std::string describe_model(const ModelFile& model);
+std::string describe_model(const Model& model);
 // How a model came about, for results that are kept without it: options, lengths, minutes, steps, trajectories, NLL.
 nlohmann::ordered_json training_record(const ModelInfo& info);
 

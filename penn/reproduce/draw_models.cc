@@ -21,17 +21,15 @@ Json block(const std::string& title, const std::vector<std::string>& lines) { re
 std::vector<Json> stations(const NetworkOptions& o) {
   std::vector<std::string> encoder;
   for (const std::string& name : o.encoders) {
-    const auto setting = [&](const char* key, int standard) { return o.encoder_settings.contains(name) ? o.encoder_settings.at(name).value(key, standard) : standard; };
-    if (name == "lstm") encoder.insert(encoder.end(), {fmt::format("LSTM, {} layers of {}", setting("layers", 4), setting("hidden", 50)), "mean over time"});
-    else if (name == "statistics") encoder.insert(encoder.end(), {"fixed statistics", "of the trajectory"});
-    else encoder.push_back(name);
+    if (name == "lstm") encoder.insert(encoder.end(), {fmt::format("LSTM, {} layers of {}", o.lstm_layers, o.lstm_hidden), "mean over time"});
+    else encoder.insert(encoder.end(), {"fixed statistics", "of the trajectory"});
   }
   if (o.varying_length()) encoder.push_back("and ln n");
   const MixtureShape& m = o.mixture;
   return {block("trajectory Z", {"z₁ … zₙ", fmt::format("n × {}", o.inputs), o.varying_length() ? fmt::format("n from {:g} to {:g}", o.length_low, o.length_high) : fmt::format("n = {:g}", o.length_high)}),
           block("encoder", encoder),
           block("decoder", {fmt::format("residual blocks: {}", o.decoder_blocks), fmt::format("of width {}", o.decoder_width), fmt::format("to y: K = {}", m.size())}),
-          block("surjection", {"softmax: weights", o.link == "direct" ? "means" : "means in widths", o.link == "direct" ? "softplus: diagonals" : "exp: diagonals"}),
+          block("surjection", {"softmax: weights", m.parameterisation == "direct" ? "means" : "means in widths", m.parameterisation == "direct" ? "softplus: diagonals" : "exp: diagonals"}),
           block("mixture Φ", {fmt::format("N = {} components", m.components), fmt::format("M = {} parameters", m.parameters), m.full ? "full covariances" : "diagonal covariances", o.all_in_box() ? "inside the box" : "of the parameters"})};
 }
 

@@ -41,7 +41,7 @@ fs::path Session::trained_path(const std::string& name) {
   std::error_code ignored;
   if (fs::is_regular_file(file, ignored)) return file;
   if (!options_.train)
-    throw MissingModel(fmt::format("'{}' is not trained yet, and this program cannot train: it was built without LibTorch", file.string()),
+    throw MissingModel(fmt::format("'{}' is not trained yet, and nothing was given that trains", file.string()),
                        fmt::format("make it with: {}", training_command(training, options_.minutes, file)));
   fs::create_directories(file.parent_path(), ignored);
   if (!options_.train(training, options_.minutes, file)) throw Interrupted();
@@ -53,7 +53,7 @@ const Estimator& Session::estimator(const std::string& name) {
   if (kept) return *kept;
   if (is_training(name)) {
     const fs::path file = trained_path(name);
-    ModelFile model = open_model(file);
+    Model model = open_model(file);
     check_training(model, find_training(name));
     kept = std::make_unique<Estimator>(std::move(model), options_.threads);
     return *kept;

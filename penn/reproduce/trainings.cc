@@ -36,16 +36,16 @@ std::string training_command(const Training& training, double minutes, const std
   return text + fmt::format(" -o {}", shell_word(model.string()));
 }
 
-void check_training(const ModelFile& model, const Training& training) {
+void check_training(const Model& model, const Training& training) {
   const ModelInfo& info = model.info;
   const int64_t dataset = info.training.contains("dataset") && info.training.at("dataset").is_number() ? info.training.at("dataset").get<int64_t>() : -1;
   const System system = find_system(training.system);
   const int64_t length = system.simulation.length.high;
   const bool is_same = model.system.text == system.text && info.lengths.low == length && info.lengths.high == length && info.training.value("preset", "") == "fast" &&
-                       info.network.link == fast_network(1, 1).link && info.widths.is_empty();
+                       info.network.mixture.parameterisation == fast_network(1, 1).mixture.parameterisation && info.widths.is_empty();
   if (!is_same || info.network.mixture.components != training.components || info.network.mixture.full != training.full ||
       dataset != training.trajectories)
-    throw ModelError(fmt::format("'{}' was trained on another system, by another version of penn, or with other lengths, components, covariance, data or --calibration than are compared here", model.file.name()),
+    throw ModelError(fmt::format("'{}' was trained on another system, by another version of penn, or with other lengths, components, covariance, data or --calibration than are compared here", model.name),
                      "move it away, or give another folder with -o");
 }
 

@@ -29,6 +29,6 @@ const Training& find_training(const std::string& name);  // Error for a name tha
 std::string training_command(const Training& training, double minutes, const std::filesystem::path& model);
 
 // ModelError where the file was trained otherwise: then it is not what the table compares.
-void check_training(const ModelFile& model, const Training& training);
+void check_training(const Model& model, const Training& training);
 
 }  // namespace penn

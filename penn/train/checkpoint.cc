@@ -4,8 +4,7 @@
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
-#include "penn/network/tensor_io.h"
-#include "penn/network/penn_network.h"
+#include "penn/network/network_file.h"
 
 namespace penn {
 
@@ -13,7 +12,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kFormat = "penn checkpoint 3";
+constexpr const char* kFormat = "penn checkpoint 4";
 
 json to_json(const Progress& p) {
   json curve = json::array();
@@ -42,20 +41,23 @@ Progress progress_from_json(const json& j) {
 
 }  // namespace
 
-void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, const PennNetwork& network, const Optimiser& optimiser,
+std::filesystem::path checkpoint_path(const std::filesystem::path& model) { return model.string() + ".checkpoint"; }
+
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, const Network& network, const Optimiser& optimiser,
                      const std::vector<float>& best) {
   const Optimiser::State state = optimiser.state();
-  TensorList tensors;
-  add_module(tensors, "network.", network);
-  tensors.add("adam.m", state.m, {state.m.size()});
-  tensors.add("adam.v", state.v, {state.v.size()});
-  tensors.add("average", state.average, {state.average.size()});
-  tensors.add("adam.bases", state.bases, {state.bases.size()});
-  tensors.add("best", best, {best.size()});
+  const NetworkTensors network_tensors(network, NetworkTensors::Precision::kFull);
+  std::vector<TensorView> tensors = network_tensors.views();
+  const auto add = [&](const char* name, const std::vector<float>& values) { tensors.push_back({name, TensorType::kF32, {values.size()}, values.data()}); };
+  add("adam.m", state.m);
+  add("adam.v", state.v);
+  add("average", state.average);
+  add("adam.bases", state.bases);
+  add("best", best);
   const Metadata metadata = {{"format", kFormat}, {"version", version()}, {"system", checkpoint.system_text}, {"observation", checkpoint.observation},
                              {"training", penn::to_json(checkpoint.options).dump()}, {"progress", to_json(checkpoint.progress).dump()},
                              {"adam_steps", std::to_string(state.steps)}};
-  write_safetensors(path, metadata, tensors.views());
+  write_safetensors(path, metadata, std::move(tensors));
 }
 
 Checkpoint read_checkpoint(const std::filesystem::path& path) {
@@ -74,24 +76,18 @@ Checkpoint read_checkpoint(const std::filesystem::path& path) {
   return checkpoint;
 }
 
-void restore_checkpoint(const std::filesystem::path& path, PennNetwork& network, Optimiser& optimiser, std::vector<float>& best) {
+void restore_checkpoint(const std::filesystem::path& path, Network& network, Optimiser& optimiser, std::vector<float>& best) {
   const SafetensorsFile file(path);
-  read_module(file, "network.", network);
-  const size_t total = static_cast<size_t>(optimiser.size());
+  network = read_network(file, network.options());
   Optimiser::State state;
-  state.m = file.read<float>("adam.m", {total});
-  state.v = file.read<float>("adam.v", {total});
+  state.m = file.read<float>("adam.m");
+  state.v = file.read<float>("adam.v");
   state.average = file.read<float>("average");
   state.bases = file.read<float>("adam.bases");
   state.steps = std::stoll(file.text("adam_steps"));
-  if (state.average.size() != optimiser.state().average.size()) throw ModelError(fmt::format("{}: the tensor 'average' has another size", file.name()));
-  try {
-    optimiser.set_state(state);
-  } catch (const c10::Error& error) {
-    throw ModelError(fmt::format("{}: {}", file.name(), error.what_without_backtrace()));
-  }
+  if (!optimiser.set_state(state)) throw ModelError(fmt::format("{}: the state of the optimiser belongs to another network", file.name()), "start again without --resume");
   best = file.read<float>("best");
-  if (!best.empty() && best.size() != total) throw ModelError(fmt::format("{}: the tensor 'best' has another size", file.name()));
+  if (!best.empty() && best.size() != network.weights().size()) throw ModelError(fmt::format("{}: the tensor 'best' has another size", file.name()));
 }
 
 }  // namespace penn

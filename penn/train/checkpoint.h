@@ -11,8 +11,6 @@
 
 namespace penn {
 
-class PennNetwork;
-
 struct Progress {
   int64_t step = 0;                 // batches consumed
   double seconds = 0;               // spent on training
@@ -30,11 +28,13 @@ struct Checkpoint {
   Progress progress;
 };
 
-// `best`: the weights of the best validation so far, flat, in the order of network.parameters(); empty before the first.
-void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, const PennNetwork& network, const Optimiser& optimiser,
+// `best`: the weights of the best validation so far; empty before the first.
+void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkpoint, const Network& network, const Optimiser& optimiser,
                      const std::vector<float>& best);
 // What was trained and how, before a network exists.
 Checkpoint read_checkpoint(const std::filesystem::path& path);
-void restore_checkpoint(const std::filesystem::path& path, PennNetwork& network, Optimiser& optimiser, std::vector<float>& best);
+void restore_checkpoint(const std::filesystem::path& path, Network& network, Optimiser& optimiser, std::vector<float>& best);
+
+std::filesystem::path checkpoint_path(const std::filesystem::path& model);
 
 }  // namespace penn

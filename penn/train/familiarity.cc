@@ -1,56 +1,74 @@
 #include "penn/train/familiarity.h"
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 #include "penn/base/half.h"
+#include "penn/base/parallel.h"
 #include "penn/infer/dither.h"
-#include "penn/network/penn_network.h"
+#include "penn/train/decomposition.h"
 
 namespace penn {
 namespace {
 
-constexpr int64_t kDirections = 32;
+constexpr size_t kDirections = 32;
 
-torch::Tensor embeddings(PennNetwork& network, const std::vector<TrajectoryBatch>& sets) {
-  torch::NoGradGuard no_grad;
-  std::vector<torch::Tensor> parts;
-  constexpr int64_t kPiece = 500;
-  for (const TrajectoryBatch& set : sets)
-    for (int64_t first = 0; first < set.count; first += kPiece) {
-      const int64_t count = std::min(kPiece, set.count - first), row = set.length * set.channels;
-      const torch::Tensor z = torch::from_blob(const_cast<float*>(set.z.data()) + first * row, {count, set.length, set.channels});
-      const torch::Tensor sampling = torch::from_blob(const_cast<float*>(set.sampling.data()) + first, {count});
-      parts.push_back(network.embedding(z, sampling).to(torch::kFloat64));
-    }
-  return torch::cat(parts, 0);
+std::vector<float> embeddings(const Network& network, const std::vector<TrajectoryBatch>& sets, int threads) {
+  std::vector<float> all;
+  for (const TrajectoryBatch& set : sets) {
+    const size_t begin = all.size();
+    all.resize(begin + static_cast<size_t>(set.count * network.embedding_size()));
+    network.embed(set.z.data(), set.count, set.length, set.sampling.data(), all.data() + begin, threads);
+  }
+  return all;
 }
 
-std::vector<float> to_vector(const torch::Tensor& t) {
-  const torch::Tensor host = t.to(torch::kFloat32).contiguous();
-  return {host.data_ptr<float>(), host.data_ptr<float>() + host.numel()};
+// Quantiles 0, 1/1000, ..., 1, linear between the values.
+std::vector<float> thousandths(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  std::vector<float> result;
+  for (int i = 0; i <= 1000; ++i) {
+    const double at = i / 1000.0 * static_cast<double>(values.size() - 1);
+    const size_t below = std::min(static_cast<size_t>(at), values.size() - 1), above = std::min(below + 1, values.size() - 1);
+    result.push_back(static_cast<float>(values[below] + (at - static_cast<double>(below)) * (values[above] - values[below])));
+  }
+  return result;
 }
 
 }  // namespace
 
-Familiarity measure_familiarity(PennNetwork& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& held) {
-  torch::NoGradGuard no_grad;
-  const torch::Tensor x = embeddings(network, fitted), mean = x.mean(0), centred = x - mean;
-  const auto [values, vectors] = torch::linalg_eigh(centred.t().matmul(centred) / static_cast<double>(x.size(0) - 1));
-  const int64_t E = x.size(1), k = std::min<int64_t>(E, kDirections);
+Familiarity measure_familiarity(const Network& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& fresh, int threads) {
+  const std::vector<float> x = embeddings(network, fitted, threads);
+  const size_t E = static_cast<size_t>(network.embedding_size()), count = x.size() / E, k = std::min(E, kDirections);
+  std::vector<double> mean(E, 0.0), covariance(E * E, 0.0), vectors(E * E), values;
+  for (size_t i = 0; i < x.size(); ++i) mean[i % E] += x[i] / static_cast<double>(count);
+  // Rows in blocks, so that a block of the covariance stays in cache while many trajectories are added.
+  constexpr size_t kRows = 16;
+  parallel_for(static_cast<int64_t>((E + kRows - 1) / kRows), threads, [&](int64_t block, int) {
+    const size_t first = static_cast<size_t>(block) * kRows, last = std::min(E, first + kRows);
+    std::vector<double> centred(E);
+    for (size_t t = 0; t < count; ++t) {
+      for (size_t j = 0; j < E; ++j) centred[j] = x[t * E + j] - mean[j];
+      for (size_t i = first; i < last; ++i)
+        for (size_t j = 0; j < E; ++j) covariance[i * E + j] += centred[i] * centred[j];
+    }
+  });
+  for (double& c : covariance) c /= static_cast<double>(count - 1);
+  eigenvectors(covariance.data(), static_cast<int64_t>(E), vectors.data(), values);
   Familiarity familiarity;
-  familiarity.mean = to_vector(mean);
-  familiarity.directions = to_vector(vectors.slice(1, E - k).flip(1).t());
-  for (float& value : familiarity.directions) value = widen(narrow(value));  // as the file will have them, so that the distances below are those of use
+  familiarity.mean.assign(mean.begin(), mean.end());
+  for (size_t d = 0; d < k; ++d)
+    for (size_t i = 0; i < E; ++i) familiarity.directions.push_back(widen(narrow(static_cast<float>(vectors[i * E + d]))));  // as the file will have them
   // A direction that hardly varies would make every small difference look unusual.
-  const torch::Tensor floor = values.mean() * 1e-6 + 1e-12;
-  familiarity.spread = to_vector(torch::max(values.slice(0, E - k).flip(0), floor).sqrt());
+  const double floor = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(E) * 1e-6 + 1e-12;
+  for (size_t d = 0; d < k; ++d) familiarity.spread.push_back(static_cast<float>(std::sqrt(std::max(values[d], floor))));
 
-  const torch::Tensor y = embeddings(network, held).to(torch::kFloat32).contiguous();
-  torch::Tensor inside = torch::empty({y.size(0)}, torch::kFloat64), outside = torch::empty_like(inside);
-  for (int64_t i = 0; i < y.size(0); ++i) familiarity.distances(y.data_ptr<float>() + i * E, inside.data_ptr<double>()[i], outside.data_ptr<double>()[i]);
-  const torch::Tensor at = torch::linspace(0, 1, 1001, torch::kFloat64);
-  familiarity.inside = to_vector(torch::quantile(inside, at));
-  familiarity.outside = to_vector(torch::quantile(outside, at));
+  const std::vector<float> y = embeddings(network, fresh, threads);
+  std::vector<double> inside(y.size() / E), outside(inside.size());
+  for (size_t i = 0; i < inside.size(); ++i) familiarity.distances(y.data() + i * E, inside[i], outside[i]);
+  familiarity.inside = thousandths(std::move(inside));
+  familiarity.outside = thousandths(std::move(outside));
   return familiarity;
 }
 

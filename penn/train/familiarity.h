@@ -1,4 +1,4 @@
-// What the network's training data look like, measured once at the end of training (see Familiarity in model_file.h).
+// What the network's training data look like, measured once at the end of training (Familiarity in penn/model/familiarity.h).
 #pragma once
 
 #include <vector>
@@ -8,10 +8,8 @@
 
 namespace penn {
 
-class PennNetwork;
-
-// Mean and covariance from `fitted`, distances from `held`, so that the distances are those of new trajectories.
-Familiarity measure_familiarity(PennNetwork& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& held);
+// Mean and covariance from `fitted`, distances from `fresh`, so that the distances are those of new trajectories.
+Familiarity measure_familiarity(const Network& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& fresh, int threads);
 
 // Channels whose values lie on a lattice and repeat in most trajectories.
 std::vector<bool> find_lattices(const std::vector<TrajectoryBatch>& sets);

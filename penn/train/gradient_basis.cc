@@ -1,59 +1,115 @@
 #include "penn/train/gradient_basis.h"
 
+#include <algorithm>
+#include <numeric>
+
+#include "penn/network/matrix.h"
+#include "penn/train/decomposition.h"
+
 namespace penn {
 namespace {
 
-constexpr double kMemory = 0.95;           // of the running means, per observation
+constexpr float kMemory = 0.95f;  // of the running means, per observation
 constexpr int64_t kSmallest = 9, kLargest = 4096;
 
-torch::Tensor eigenvectors(const torch::Tensor& symmetric) { return std::get<1>(torch::linalg_eigh(symmetric)).flip(1).contiguous(); }
+// Rows [first, last) of the upper triangle of mean (n, n): mean = kMemory mean + factor a a^T, a (n, k).
+void observe_side(MatrixView a, int64_t n, int64_t k, float factor, int64_t first, int64_t last, float* mean) {
+  thread_local AlignedVector<float> product;
+  const int64_t width = n - first;
+  product.resize(std::max(product.size(), static_cast<size_t>((last - first) * width)));
+  const MatrixView rows = from_row(a, first);
+  multiply(product.data(), width, rows, {rows.data, rows.column_step, rows.row_step}, last - first, width, k);
+  for (int64_t i = first; i < last; ++i)
+    for (int64_t j = i; j < n; ++j) mean[i * n + j] = kMemory * mean[i * n + j] + factor * product[static_cast<size_t>((i - first) * width + j - first)];
+}
 
-// Orthonormal columns that span A Q, in falling order of their eigenvalues; `order` tells where each column came from.
-torch::Tensor power_iteration(const torch::Tensor& a, const torch::Tensor& q, torch::Tensor& order) {
-  const torch::Tensor aq = a.matmul(q);
-  order = std::get<1>((q * aq).sum(0).sort(0, /*descending=*/true));
-  return std::get<0>(torch::linalg_qr(aq.index_select(1, order))).contiguous();
+void mirror(AlignedVector<float>& mean, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < i; ++j) mean[static_cast<size_t>(i * n + j)] = mean[static_cast<size_t>(j * n + i)];
+}
+
+// basis -> orthonormal columns that span mean * basis, in falling order of their eigenvalues; returns where each column came from.
+std::vector<int64_t> power_iteration(AlignedVector<float>& mean, int64_t n, AlignedVector<float>& basis) {
+  mirror(mean, n);
+  AlignedVector<float> product(basis.size());
+  multiply(product.data(), n, rows_of(mean.data(), n), rows_of(basis.data(), n), n, n, n);
+  std::vector<float> value(static_cast<size_t>(n), 0.0f);
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) value[static_cast<size_t>(j)] += basis[static_cast<size_t>(i * n + j)] * product[static_cast<size_t>(i * n + j)];
+  std::vector<int64_t> order(static_cast<size_t>(n));
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return value[static_cast<size_t>(a)] > value[static_cast<size_t>(b)]; });
+  for (int64_t i = 0; i < n; ++i)
+    for (int64_t j = 0; j < n; ++j) basis[static_cast<size_t>(i * n + j)] = product[static_cast<size_t>(i * n + order[static_cast<size_t>(j)])];
+  orthonormalise(basis.data(), n);
+  return order;
 }
 
 }  // namespace
 
-bool GradientBasis::is_useful(const torch::Tensor& w) {
-  return w.dim() == 2 && std::min(w.size(0), w.size(1)) >= kSmallest && std::max(w.size(0), w.size(1)) <= kLargest;
+bool GradientBasis::is_useful(const Shape& shape) {
+  return shape.size() == 2 && static_cast<int64_t>(std::min(shape[0], shape[1])) >= kSmallest && static_cast<int64_t>(std::max(shape[0], shape[1])) <= kLargest;
 }
 
 GradientBasis::GradientBasis(int64_t rows, int64_t columns)
-    : rows_(rows), columns_(columns), left_(torch::zeros({rows, rows})), right_(torch::zeros({columns, columns})), left_basis_(torch::eye(rows)),
-      right_basis_(torch::eye(columns)) {}
+    : rows_(rows), columns_(columns), left_(static_cast<size_t>(rows * rows)), right_(static_cast<size_t>(columns * columns)), left_basis_(left_.size()), right_basis_(right_.size()) {}
 
-void GradientBasis::observe(const torch::Tensor& g) {
-  left_.mul_(kMemory).addmm_(g, g.t(), 1, 1 - kMemory);
-  right_.mul_(kMemory).addmm_(g.t(), g, 1, 1 - kMemory);
-  if (is_set_) return;
-  left_basis_ = eigenvectors(left_);
-  right_basis_ = eigenvectors(right_);
+void GradientBasis::observe(const float* g, float scale, int64_t first, int64_t last) {
+  const float factor = (1 - kMemory) * scale * scale;
+  observe_side(rows_of(g, columns_), rows_, columns_, factor, first, last, left_.data());
+  observe_side(transposed(g, columns_), columns_, rows_, factor, columns_ * first / rows_, columns_ * last / rows_, right_.data());
+}
+
+// The smaller side's eigenvectors; with them those of the larger side that G reaches, completed to a basis.
+void GradientBasis::set_basis(const float* g) {
+  const bool left_is_small = rows_ <= columns_;
+  const int64_t n = left_is_small ? rows_ : columns_, N = left_is_small ? columns_ : rows_;
+  AlignedVector<float>&mean = left_is_small ? left_ : right_, &small = left_is_small ? left_basis_ : right_basis_, &large = left_is_small ? right_basis_ : left_basis_;
+  mirror(mean, n);
+  eigenvectors(mean.data(), n, small.data());
+  const MatrixView onto_large = left_is_small ? transposed(g, columns_) : rows_of(g, columns_);  // (N, n)
+  multiply(large.data(), N, onto_large, rows_of(small.data(), n), N, n, n);
+  for (int64_t i = 0; i < N; ++i)
+    for (int64_t j = n; j < N; ++j) large[static_cast<size_t>(i * N + j)] = i == j - n ? 1.0f : 0.0f;
+  orthonormalise(large.data(), N);
   is_set_ = true;
 }
 
-torch::Tensor GradientBasis::to_basis(const torch::Tensor& g) const { return left_basis_.t().matmul(g).matmul(right_basis_).contiguous(); }
-torch::Tensor GradientBasis::from_basis(const torch::Tensor& n) const { return left_basis_.matmul(n).matmul(right_basis_.t()).contiguous(); }
+void GradientBasis::rotate_left(const float* g, int64_t first, int64_t last, float* out) const {
+  multiply(out + first * columns_, columns_, from_row(transposed(left_basis_.data(), rows_), first), rows_of(g, columns_), last - first, columns_, rows_);
+}
+void GradientBasis::rotate_right(const float* x, int64_t first, int64_t last, float* out) const {
+  multiply(out + first * columns_, columns_, rows_of(x + first * columns_, columns_), rows_of(right_basis_.data(), columns_), last - first, columns_, columns_);
+}
+void GradientBasis::rotate_right_back(const float* x, int64_t first, int64_t last, float* out) const {
+  multiply(out + first * columns_, columns_, rows_of(x + first * columns_, columns_), transposed(right_basis_.data(), columns_), last - first, columns_, columns_);
+}
+void GradientBasis::rotate_left_back(const float* x, int64_t first, int64_t last, float* out) const {
+  multiply(out + first * columns_, columns_, rows_of(left_basis_.data() + first * rows_, rows_), rows_of(x, columns_), last - first, columns_, rows_);
+}
 
-void GradientBasis::refresh(torch::Tensor first, torch::Tensor second) {
-  const torch::Tensor in_weights = from_basis(first);
-  torch::Tensor rows, columns;
-  left_basis_ = power_iteration(left_, left_basis_, rows);
-  right_basis_ = power_iteration(right_, right_basis_, columns);
-  first.copy_(to_basis(in_weights));
-  second.copy_(second.index_select(0, rows).index_select(1, columns));
+void GradientBasis::refresh(float* first_moment, float* second_moment) {
+  const size_t size = static_cast<size_t>(rows_ * columns_);
+  AlignedVector<float> half(size), in_weights(size);
+  rotate_right_back(first_moment, 0, rows_, half.data());
+  rotate_left_back(half.data(), 0, rows_, in_weights.data());
+  const std::vector<int64_t> row_order = power_iteration(left_, rows_, left_basis_), column_order = power_iteration(right_, columns_, right_basis_);
+  rotate_left(in_weights.data(), 0, rows_, half.data());
+  rotate_right(half.data(), 0, rows_, first_moment);
+  std::copy_n(second_moment, size, half.begin());
+  for (int64_t i = 0; i < rows_; ++i)
+    for (int64_t j = 0; j < columns_; ++j)
+      second_moment[i * columns_ + j] = half[static_cast<size_t>(row_order[static_cast<size_t>(i)] * columns_ + column_order[static_cast<size_t>(j)])];
 }
 
 void GradientBasis::write(std::vector<float>& out) const {
-  for (const torch::Tensor* t : {&left_, &right_, &left_basis_, &right_basis_}) out.insert(out.end(), t->data_ptr<float>(), t->data_ptr<float>() + t->numel());
+  for (const auto* matrix : {&left_, &right_, &left_basis_, &right_basis_}) out.insert(out.end(), matrix->begin(), matrix->end());
 }
 
 const float* GradientBasis::read(const float* from) {
-  for (torch::Tensor* t : {&left_, &right_, &left_basis_, &right_basis_}) {
-    std::copy_n(from, t->numel(), t->data_ptr<float>());
-    from += t->numel();
+  for (auto* matrix : {&left_, &right_, &left_basis_, &right_basis_}) {
+    std::copy_n(from, matrix->size(), matrix->begin());
+    from += matrix->size();
   }
   is_set_ = true;
   return from;

@@ -1,24 +1,41 @@
-// The basis in which Adam runs for one weight matrix W (m, n): the eigenvectors of the running means of G G^T and G^T G, where G is its
-// gradient (SOAP: Vyas et al. 2024). Statistics of a trajectory are strongly correlated, so that along the weights' own axes every step is
-// a compromise; in this basis the curvature is nearly diagonal, and a training needs a fraction of the steps (docs/recipe.md).
+// The basis in which Adam runs for one weight matrix (m, n): the eigenvectors of the running means of G G^T and G^T G, where G is its gradient (SOAP: Vyas et
+// al. 2024). Statistics of a trajectory are strongly correlated, so that along the weights' own axes every step is a compromise; in this basis the curvature is
+// nearly diagonal, and a training needs a fraction of the steps (docs/recipe.md).
+// Rows of every product can be computed on their own: several threads share a matrix.
 #pragma once
 
-#include <torch/torch.h>
-
+#include <cstdint>
 #include <vector>
+
+#include "penn/base/aligned.h"
+#include "penn/network/weights.h"
 
 namespace penn {
 
 class GradientBasis {
  public:
-  static bool is_useful(const torch::Tensor& weights);  // matrices of a size worth rotating
+  static bool is_useful(const Shape& shape);  // matrices of a size worth rotating
   GradientBasis(int64_t rows, int64_t columns);
 
-  void observe(const torch::Tensor& gradient);                     // updates the means; the first call sets the basis
-  torch::Tensor to_basis(const torch::Tensor& gradient) const;     // Q_L^T G Q_R
-  torch::Tensor from_basis(const torch::Tensor& step) const;       // Q_L N Q_R^T
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+
+  // Running means of G G^T (rows [first, last)) and G^T G (rows scaled to the same share of its columns). scale: of the gradient.
+  void observe(const float* gradient, float scale, int64_t first, int64_t last);
+  // From the first gradient; later steps turn it.
+  void set_basis(const float* gradient);
+  bool is_set() const { return is_set_; }
+
+  // Rows [first, last) of out = Q_L^T G.
+  void rotate_left(const float* gradient, int64_t first, int64_t last, float* out) const;
+  // Rows [first, last): out = x Q_R, and out = x Q_R^T.
+  void rotate_right(const float* x, int64_t first, int64_t last, float* out) const;
+  void rotate_right_back(const float* x, int64_t first, int64_t last, float* out) const;
+  // Rows [first, last) of out = Q_L x.
+  void rotate_left_back(const float* x, int64_t first, int64_t last, float* out) const;
+
   // One power iteration towards the present eigenvectors; takes Adam's two means (m, n) along.
-  void refresh(torch::Tensor first_moment, torch::Tensor second_moment);
+  void refresh(float* first_moment, float* second_moment);
 
   // For checkpoints: all four matrices, one after the other.
   int64_t size() const { return 2 * (rows_ * rows_ + columns_ * columns_); }
@@ -28,8 +45,8 @@ class GradientBasis {
  private:
   int64_t rows_, columns_;
   bool is_set_ = false;
-  torch::Tensor left_, right_;             // running means of G G^T (m, m) and G^T G (n, n)
-  torch::Tensor left_basis_, right_basis_; // their eigenvectors, largest first
+  AlignedVector<float> left_, right_;              // running means of G G^T (m, m) and G^T G (n, n); their upper triangles count
+  AlignedVector<float> left_basis_, right_basis_;  // their eigenvectors, as columns, largest first
 };
 
 }  // namespace penn

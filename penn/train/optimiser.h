@@ -1,14 +1,13 @@
-// Adam (Kingma & Ba 2015) with decoupled weight decay, gradient clipping and an exponential moving average of the weights; with `rotated`
-// each weight matrix in the basis of its own gradients (gradient_basis.h). Its whole state is a few arrays, so that a checkpoint can
-// continue it bit by bit.
+// Adam (Kingma & Ba 2015) with decoupled weight decay, gradient clipping and an exponential moving average of the weights; with `rotated` each weight matrix in
+// the basis of its own gradients (gradient_basis.h). The same bits on any number of threads; its whole state is a few arrays, so that a checkpoint can continue it.
 #pragma once
 
-#include <torch/torch.h>
-
+#include <cstdint>
 #include <optional>
-#include <string>
+#include <span>
 #include <vector>
 
+#include "penn/network/weights.h"
 #include "penn/train/gradient_basis.h"
 #include "penn/train/train_options.h"
 
@@ -20,39 +19,44 @@ struct OptimiserOptions {
   bool rotated = false;
 };
 
-// What the training options ask for.
 OptimiserOptions optimiser_for(const TrainOptions& options);
 
 class Optimiser {
  public:
-  Optimiser(std::vector<torch::Tensor> parameters, const OptimiserOptions& options);
+  Optimiser(const std::vector<WeightBlock>& blocks, std::span<const float> weights, const OptimiserOptions& options);
 
-  // One step from the gradients of the parameters. False, with nothing changed, where the gradient is not finite.
-  bool step(double learning_rate);
-  void zero_grad();
-  int64_t steps() const { return steps_; }
-  double gradient_norm() const { return norm_; }  // of the last step, before clipping
+  // One step of the weights. False, with nothing changed, where the gradient is not finite.
+  bool step(std::span<float> weights, std::span<const float> gradient, double learning_rate, int threads);
 
-  // Exchanges weights and their moving average (no-op without ema); twice is nothing.
-  void swap_average();
+  // The moving average, or without one the weights themselves.
+  std::span<const float> averaged(std::span<const float> weights) const { return average_.empty() ? weights : std::span<const float>(average_); }
+  // Multiplications and additions of the matrix products of a step, on average.
+  double flops_per_step() const;
 
-  // Everything a checkpoint needs. m, v, average: (total); bases: one after the other, empty before the first step.
+  // Everything a checkpoint needs. m, v, average: (weights); bases: one after the other, empty before the first step.
   struct State {
     std::vector<float> m, v, average, bases;
     int64_t steps = 0;
   };
   State state() const;
-  void set_state(const State& state);
-  int64_t size() const { return total_; }
+  bool set_state(const State& state);  // false, with nothing changed, for that of another network
 
  private:
-  std::vector<torch::Tensor> parameters_;
+  struct Matrix {
+    WeightBlock block;
+    std::optional<GradientBasis> basis;
+    AlignedVector<float> half, turned;  // (m, n), between rotations
+  };
+  struct Part {  // rows of a matrix, or entries of a vector
+    size_t matrix;
+    int64_t first, last;
+  };
+
   OptimiserOptions options_;
-  int64_t total_ = 0, steps_ = 0;
-  std::vector<size_t> offsets_;  // of each tensor in m, v and average
-  double norm_ = 0;
+  std::vector<Matrix> matrices_;
+  std::vector<Part> parts_, rotated_parts_;
+  int64_t steps_ = 0;
   std::vector<float> m_, v_, average_;
-  std::vector<std::optional<GradientBasis>> bases_;  // (parameters)
 };
 
 }  // namespace penn

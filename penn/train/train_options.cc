@@ -112,7 +112,7 @@ NetworkOptions network_for(const TrainOptions& options, const System& system, in
   network.mixture.components = options.components;
   network.mixture.full = options.full_covariance;
   network.coordinates = coordinates_of(options.coordinates, system);
-  if (options.preset != "paper") network.limit_widths();
+  if (options.preset != "paper") network.set_precision_floor();
   network.length_low = static_cast<double>(options.lengths.low);
   network.length_high = static_cast<double>(options.lengths.high);
   network.sampling_low = system.simulation.sampling.low;

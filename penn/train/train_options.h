@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "penn/model/network_options.h"
+#include "penn/network/network_options.h"
 #include "penn/system/system.h"
 
 namespace penn {
@@ -20,7 +20,7 @@ struct TrainOptions {
   std::vector<std::string> encoders;  // side by side; empty: the preset's
   int components = 10;
   bool full_covariance = true;
-  std::string coordinates = "box";  // "box", "linear", names of the parameters that have box coordinates, with commas, or "auto": by trial (trial.h), linear without one
+  std::string coordinates = "box";  // "box", "linear", names of the parameters that have box coordinates, with commas, or "auto": by a pilot run (pilot.h), linear without one
   // 0 and "": fresh trajectories for every batch; else a fixed set.
   int64_t dataset_size = 0;
   std::string dataset_folder;

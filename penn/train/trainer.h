@@ -1,8 +1,10 @@
 // Training: minimises E[-ln q(theta* | z)] over pairs drawn from the simulator. With a uniform prior the minimiser is the posterior.
+// The same bits for the same options on any number of threads, interrupted and resumed or not (a budget in minutes aside: there the clock decides).
 #pragma once
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "penn/train/checkpoint.h"
@@ -11,10 +13,9 @@ namespace penn {
 
 struct TrainRun {
   TrainOptions options;
-  std::filesystem::path model;   // the result; MODEL.checkpoint and MODEL.csv (loss curve) lie beside it
+  std::filesystem::path model;   // the result; MODEL.checkpoint and MODEL.csv (loss curve) lie beside it. Empty: nothing is written
   bool resume = false;
   int threads = 0;               // 0: one per processor
-  std::string device = "cpu";
   double checkpoint_seconds = 60;
   std::function<bool()> should_stop = [] { return false; };  // asked after every step
 };
@@ -32,16 +33,13 @@ struct TrainStatus {
 using TrainReport = std::function<void(const TrainStatus&)>;
 
 struct TrainResult {
-  bool is_complete = false;       // false: stopped; --resume goes on
+  std::optional<Model> model;     // none: stopped; --resume goes on
   Progress progress;
   double simulating_share = 0;
   int64_t peak_memory = 0;        // bytes
-  WidthCorrection widths;         // of the posteriors, as set at the end
-  std::string widths_problem;     // why they could not be; the model is there all the same
+  std::string widths_problem;     // why the widths of the posteriors could not be set; the model is there all the same
 };
 
 TrainResult train(const System& system, int observation, const TrainRun& run, const TrainReport& report = nullptr);
-
-std::filesystem::path checkpoint_path(const std::filesystem::path& model);
 
 }  // namespace penn

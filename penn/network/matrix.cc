@@ -1,0 +1,101 @@
+#include "penn/network/matrix.h"
+
+#include <algorithm>
+
+#include "penn/base/aligned.h"
+#include "penn/network/lane_tile.h"
+
+namespace penn {
+namespace {
+
+using lanes::F;
+
+// Columns [first, first + kTileLanes) of b, K rows of kTileLanes floats; columns beyond N are 0.
+void pack_right(MatrixView b, int64_t first, int64_t N, int64_t K, float* to) {
+  const int64_t columns = std::min<int64_t>(kTileLanes, N - first);
+  const float* from = b.data + first * b.column_step;
+  if (columns < kTileLanes) std::fill(to, to + K * kTileLanes, 0.0f);
+  if (b.column_step == 1 && columns == kTileLanes) {
+    for (int64_t k = 0; k < K; ++k, from += b.row_step, to += kTileLanes) {
+      lanes::store(to, lanes::load(from));
+      lanes::store(to + kVector, lanes::load(from + kVector));
+    }
+    return;
+  }
+  int64_t k = 0;
+  if (b.row_step == 1 && columns == kTileLanes)
+    for (; k + kVector <= K; k += kVector)
+      for (int half = 0; half < kTileLanes; half += kVector)
+        transpose_square(from + half * b.column_step + k, b.column_step, to + k * kTileLanes + half, kTileLanes);
+  for (; k < K; ++k)
+    for (int64_t j = 0; j < columns; ++j) to[k * kTileLanes + j] = from[k * b.row_step + j * b.column_step];
+}
+
+// Rows of a that lie side by side in memory (row_step 1) as [strip of kPanel rows][k][row].
+void pack_left(MatrixView a, int64_t M, int64_t K, float* to) {
+  for (int64_t row = 0; row < M; row += kPanel, to += kPanel * K) {
+    const int64_t rows = std::min<int64_t>(kPanel, M - row);
+    const float* from = a.data + row;
+    if (rows == kPanel)
+      for (int64_t k = 0; k < K; ++k, from += a.column_step)
+        for (int r = 0; r < kPanel; ++r) to[k * kPanel + r] = from[r];
+    else
+      for (int64_t k = 0; k < K; ++k, from += a.column_step)
+        for (int64_t r = 0; r < rows; ++r) to[k * kPanel + r] = from[r];
+  }
+}
+
+template <int R>
+[[gnu::noinline]] void tile(float* c, int64_t c_step, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_step, const float* b, int64_t K, int64_t columns, bool add) {
+  F sum[R][2] = {};
+  if (a_step == 1) add_products<R, 2>(sum, a, a_row, 1, b, kTileLanes, K);
+  else add_products<R, 2>(sum, a, 1, kPanel, b, kTileLanes, K);
+  if (columns == kTileLanes) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r)
+#pragma GCC unroll 2
+      for (int v = 0; v < 2; ++v) {
+        float* to = c + r * c_step + v * kVector;
+        lanes::store(to, add ? lanes::load(to) + sum[r][v] : sum[r][v]);
+      }
+    return;
+  }
+  alignas(64) float row[kTileLanes];
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    lanes::store(row, sum[r][0]);
+    lanes::store(row + kVector, sum[r][1]);
+    for (int64_t j = 0; j < columns; ++j) c[r * c_step + j] = add ? c[r * c_step + j] + row[j] : row[j];
+  }
+}
+
+}  // namespace
+
+void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add, int64_t block) {
+  thread_local AlignedVector<float> right, left;
+  if (K == 0 && !add)
+    for (int64_t i = 0; i < M; ++i) std::fill_n(c + i * c_step, N, 0.0f);
+  const bool is_packed = a.column_step != 1;
+  for (int64_t first = 0; first < K; first += block, add = true) {
+    const int64_t count = std::min(block, K - first);
+    right.resize(std::max(right.size(), static_cast<size_t>(count * kTileLanes)));
+    const MatrixView a_block{a.data + first * a.column_step, a.row_step, a.column_step};
+    const MatrixView b_block{b.data + first * b.row_step, b.row_step, b.column_step};
+    if (is_packed) {
+      left.resize(std::max(left.size(), static_cast<size_t>(round_up(M, kPanel) * count)));
+      pack_left(a_block, M, count, left.data());
+    }
+    for (int64_t column = 0; column < N; column += kTileLanes) {
+      pack_right(b_block, column, N, count, right.data());
+      const int64_t columns = std::min<int64_t>(kTileLanes, N - column);
+      for (int64_t row = 0; row < M; row += kPanel) {
+        const float* from = is_packed ? left.data() + row * count : a_block.data + row * a.row_step;
+        with_rows(std::min<int64_t>(kPanel, M - row), [&]<int R>() {
+          tile<R>(c + row * c_step + column, c_step, from, is_packed ? 1 : a.row_step, is_packed ? kPanel : 1, right.data(), count, columns, add);
+        });
+      }
+    }
+  }
+}
+
+}  // namespace penn

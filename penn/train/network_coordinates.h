@@ -1,0 +1,28 @@
+// The parameters as the network knows them: scaled to [-1, 1], or in box coordinates (penn/density/box_coordinates.h).
+#pragma once
+
+#include <vector>
+
+#include "penn/dataset/batch_stream.h"
+#include "penn/network/network_options.h"
+
+namespace penn {
+
+class NetworkCoordinates {
+ public:
+  NetworkCoordinates(const System& system, const NetworkOptions& network);
+  // Of all pieces, one after the other: (B, M).
+  std::vector<float> of(std::span<const TrajectoryBatch> pieces) const;
+  // What takes an NLL in the network's coordinates to the parameters' own units: the mean over trajectories of ln d theta / d coordinate; and its expectation over the prior.
+  double log_slope(std::span<const TrajectoryBatch> sets) const;
+  double expected_log_slope() const;
+
+ private:
+  struct One {
+    Range range;
+    bool in_box;
+  };
+  std::vector<One> parameters_;
+};
+
+}  // namespace penn

@@ -27,7 +27,7 @@ namespace {
 using json = nlohmann::ordered_json;
 
 struct Options {
-  std::vector<std::string> systems = {"oup"};
+  std::vector<std::string> systems = {"oup"}, presets = {"paper", "fast"};
   std::string json_file;
   int threads = 0;
   int64_t length = 1000, batch = 384;
@@ -74,18 +74,18 @@ double flops_forward(const Network& network, int64_t length) {
 }
 
 struct Preset {
-  const char* name;
+  std::string name;
   NetworkOptions network;
   OptimiserOptions optimiser;
   int repeats;
 };
 
-std::vector<Preset> presets(const SystemChoice& choice, int64_t length) {
+std::vector<Preset> find_presets(const std::vector<std::string>& names, const SystemChoice& choice, int64_t length) {
   std::vector<Preset> list;
-  for (const char* name : {"paper", "fast"}) {
+  for (const std::string& name : names) {
     TrainOptions options = preset_options(name, choice.system);
     options.lengths = {length, length};
-    list.push_back({name, network_for(options, choice.system, choice.observation), optimiser_for(options), std::string(name) == "paper" ? 3 : 41});
+    list.push_back({name, network_for(options, choice.system, choice.observation), optimiser_for(options), name == "paper" ? 3 : 41});
   }
   return list;
 }
@@ -139,7 +139,7 @@ int bench(Options o, bool is_training) {
     TrajectoryBatch batch;
     int64_t number = 0;
     const double simulating = median_seconds(5, [&] { stream->fill(number++, batch); });
-    for (const Preset& preset : presets(choice, o.length)) {
+    for (const Preset& preset : find_presets(o.presets, choice, o.length)) {
       json row = is_training ? train_row(choice, o, preset, batch, simulating, peak) : infer_row(choice, o, preset, batch, peak);
       row["system"] = name;
       rows.push_back(row);
@@ -165,6 +165,7 @@ void add_bench_network(CLI::App& command, Run& run) {
     if (!is_training) o->batch = 2048;
     CLI::App* sub = command.add_subcommand(name, description);
     sub->add_option("SYSTEM", o->systems, "Systems whose trajectories are used")->capture_default_str();
+    sub->add_option("--preset", o->presets, "paper, fast, or both (default)")->check(CLI::IsMember({"paper", "fast"}));
     sub->add_option("--length", o->length, "Samples per trajectory")->check(CLI::Range(8, 1000000))->capture_default_str();
     sub->add_option("--batch", o->batch, "Trajectories at a time")->check(CLI::Range(2, 1000000))->capture_default_str();
     sub->add_option("--threads", o->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));

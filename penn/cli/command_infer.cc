@@ -57,7 +57,6 @@ int infer_files(const Options& options) {
   std::vector<ObservedTrajectory> observed;
   for (const std::string& file : options.data)
     for (ObservedTrajectory& trajectory : read_observations(file, format, options.observation)) observed.push_back(std::move(trajectory));
-  spread_roundings(estimator, observed);
   const std::vector<double> truth = read_truth(options.truth, estimator.system());
   std::vector<Inference> answers = infer(estimator, options.model, observed);
   if (options.combine) answers = {combine_inferences(answers)};
@@ -70,7 +69,7 @@ int infer_files(const Options& options) {
   if (options.predictive > 0)
     for (size_t i = 0; i < answers.size(); ++i) try {
         answers[i].predictive =
-            check_predictive(estimator.system(), estimator.observation(), answers[i].posterior, observed[i].seen, observed[i].sampling,
+            check_predictive(estimator.system(), estimator.observation(), answers[i].posterior, as_seen(estimator.info(), observed[i]).z, observed[i].sampling,
                              {.draws = options.predictive, .seed = options.seed, .threads = options.threads});
         for (const std::string& warning : answers[i].predictive->warnings) answers[i].warnings.push_back(warning);
       } catch (const UsageError&) {

@@ -82,7 +82,7 @@ std::string range_text(double low, double high) {
 
 }  // namespace
 
-std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed) {
+std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed, std::span<const Rounding> roundings) {
   std::vector<std::string> warnings;
   const auto& channels = model.system.observations[static_cast<size_t>(model.observation)].channels;
   const IntRange lengths = model.info.lengths;
@@ -103,7 +103,7 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
     if (standing == 1) warnings.push_back(fmt::format("{} is constant: nothing can be learned from it", name));
     else if (standing > 0.5 && !(c < model.info.on_lattice.size() && model.info.on_lattice[c]))
       warnings.push_back(fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name, 100 * standing));
-    const Rounding rounding = c < observed.roundings.size() ? observed.roundings[c] : Rounding();
+    const Rounding rounding = c < roundings.size() ? roundings[c] : Rounding();
     if (rounding.step > kCoarse * rounding.typical_change)
       warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}, and typically changes by {:.3g} from one sample to the next: what shows on small scales, and short times, is biased", name,
                                      rounding.step, rounding.typical_change));
@@ -117,7 +117,7 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
   return warnings;
 }
 
-Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate) {
+Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate, std::span<const Rounding> roundings) {
   Inference answer{.source = observed.source,
                    .model = model.name,
                    .fingerprint = fingerprint_of(observed.z),
@@ -138,7 +138,7 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
                    .verdict = {},
                    .warnings = observed.warnings,
                    .predictive = {}};
-  for (std::string& warning : observation_warnings(model, observed)) answer.warnings.push_back(std::move(warning));
+  for (std::string& warning : observation_warnings(model, observed, roundings)) answer.warnings.push_back(std::move(warning));
   if (!(estimate.familiarity >= kUnfamiliar))
     answer.warnings.push_back(fmt::format(
         "this does not look like the training data (familiarity {:.3f}): perhaps another system, other units or another sampling; "

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "penn/diagnose/verdict.h"
+#include "penn/infer/dither.h"
 #include "penn/infer/estimator.h"
 #include "penn/infer/observation.h"
 #include "penn/infer/predictive.h"
@@ -57,14 +58,18 @@ struct Inference {
 ObservationFormat observation_format(const Estimator& estimator);
 
 // Reasons to doubt that show before any posterior: length, sampling, values outside what was trained, a line that does not move.
-std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed);
+std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed, std::span<const Rounding> roundings = {});
 
 // Everything that follows from one posterior.
-Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate);
+Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate, std::span<const Rounding> roundings = {});
 
-// Recorded values are rounded where simulated ones are not: fills `seen` and `roundings` (dither.h), except for channels whose
-// training data lie on a lattice themselves. To be called before infer().
-void spread_roundings(const Estimator& estimator, std::vector<ObservedTrajectory>& observed);
+// A recording as network and predictive check see it. Recorded values are rounded where simulated ones are not: they are spread over their steps (dither.h),
+// except in channels whose training data lie on a lattice themselves.
+struct SeenTrajectory {
+  std::vector<float> z;             // (n, d)
+  std::vector<Rounding> roundings;  // (d)
+};
+SeenTrajectory as_seen(const ModelInfo& model, const ObservedTrajectory& observed);
 
 // The estimator on every trajectory; those of one length go together. model_name: as the user calls it.
 std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed);

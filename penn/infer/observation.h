@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "penn/base/input_file.h"
-#include "penn/infer/dither.h"
 #include "penn/system/system.h"
 
 namespace penn {
@@ -31,8 +30,6 @@ struct ObservedTrajectory {
   std::string source;    // "bead.csv", "many.npy[3]"
   int64_t n = 0;         // samples
   std::vector<float> z;  // (n, d)
-  std::vector<float> seen = {};          // (n, d): z as the network and the predictive check see it, with rounding spread (dither.h); empty: z
-  std::vector<Rounding> roundings = {};  // (d), where it was looked for
   double sampling = 0;   // measured, given or assumed
   bool has_time = false, sampling_assumed = false;
   std::string reading = {};  // which columns of a CSV file were taken for what; "" where there is nothing to say

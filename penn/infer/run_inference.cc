@@ -21,16 +21,16 @@ ObservationFormat observation_format(const Estimator& estimator) {
   return format;
 }
 
-void spread_roundings(const Estimator& estimator, std::vector<ObservedTrajectory>& observed) {
-  for (ObservedTrajectory& o : observed) {
-    const int64_t d = estimator.info().network.inputs;
-    o.seen = spread_rounding(o.z, o.n, d, o.roundings);
-    for (int64_t c = 0; c < d; ++c)
-      if (estimator.info().on_lattice[static_cast<size_t>(c)]) {
-        for (int64_t i = 0; i < o.n; ++i) o.seen[static_cast<size_t>(i * d + c)] = o.z[static_cast<size_t>(i * d + c)];
-        o.roundings[static_cast<size_t>(c)] = {};
-      }
-  }
+SeenTrajectory as_seen(const ModelInfo& model, const ObservedTrajectory& observed) {
+  SeenTrajectory seen;
+  const int64_t d = model.network.inputs;
+  seen.z = spread_rounding(observed.z, observed.n, d, seen.roundings);
+  for (int64_t c = 0; c < d; ++c)
+    if (model.on_lattice[static_cast<size_t>(c)]) {
+      for (int64_t i = 0; i < observed.n; ++i) seen.z[static_cast<size_t>(i * d + c)] = observed.z[static_cast<size_t>(i * d + c)];
+      seen.roundings[static_cast<size_t>(c)] = {};
+    }
+  return seen;
 }
 
 std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed) {
@@ -42,14 +42,16 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
     for (size_t first = 0; first < members.size(); first += kBatch) {
       const std::span<const size_t> batch(&members[first], std::min(kBatch, members.size() - first));
       std::vector<float> z, sampling;
+      std::vector<std::vector<Rounding>> roundings;
       for (const size_t i : batch) {
-        const std::vector<float>& seen = observed[i].seen.empty() ? observed[i].z : observed[i].seen;
-        z.insert(z.end(), seen.begin(), seen.end());
+        SeenTrajectory seen = as_seen(model.info, observed[i]);
+        z.insert(z.end(), seen.z.begin(), seen.z.end());
+        roundings.push_back(std::move(seen.roundings));
         // A model of one interval knows no other; the difference is a warning.
         sampling.push_back(static_cast<float>(model.info.sampling.is_single() ? model.info.sampling.low : observed[i].sampling));
       }
       const std::vector<Estimate> estimates = estimator.estimate(z.data(), static_cast<int64_t>(batch.size()), n, sampling.data());
-      for (size_t j = 0; j < batch.size(); ++j) answers[batch[j]] = make_inference(model, observed[batch[j]], estimates[j]);
+      for (size_t j = 0; j < batch.size(); ++j) answers[batch[j]] = make_inference(model, observed[batch[j]], estimates[j], roundings[j]);
     }
   std::vector<Inference> result;
   for (auto& answer : answers) result.push_back(std::move(*answer));

@@ -50,7 +50,8 @@ void StatisticsEncoder::fit_input_scaling(const float* z, int64_t B, int64_t n, 
 
 void StatisticsEncoder::encode(const float* z, int64_t B, int64_t n, float* out, int64_t out_step, int threads) const {
   const int64_t F = size();
-  std::vector<float> features(static_cast<size_t>(B * F));
+  thread_local std::vector<float> features;  // the same size in every step
+  features.resize(static_cast<size_t>(B * F));
   summary_.compute(z, B, n, features.data(), threads);
   for (int64_t b = 0; b < B; ++b) {
     const float* x = features.data() + b * F;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
 #include "penn/noise/lanes.h"
 
@@ -56,26 +57,26 @@ inline lanes::F shuffle(lanes::F a, lanes::F b, lanes::I index) {
 #endif
 }
 
-// to[i * to_step + j] = from[j * from_step + i] for i, j < kVector, in log2 steps: blocks of 1, 2, 4, ... change places between pairs of rows.
+// Blocks of `width` change places between rows i and i | width of a square.
+template <int width, int... lane>
+[[gnu::always_inline]] inline void exchange_blocks(lanes::F (&row)[kVector], std::integer_sequence<int, lane...>) {
+  constexpr lanes::I low = {((lane & width) ? kVector + (lane ^ width) : lane)...}, high = {((lane & width) ? kVector + lane : (lane ^ width))...};
+#pragma GCC unroll 16
+  for (int i = 0; i < kVector; ++i) {
+    if (i & width) continue;
+    const lanes::F a = row[i], b = row[i | width];
+    row[i] = shuffle(a, b, low);
+    row[i | width] = shuffle(a, b, high);
+  }
+  if constexpr (2 * width < kVector) exchange_blocks<2 * width>(row, std::integer_sequence<int, lane...>());
+}
+
+// to[i * to_step + j] = from[j * from_step + i] for i, j < kVector, in log2 steps.
 [[gnu::always_inline]] inline void transpose_square(const float* from, std::ptrdiff_t from_step, float* to, std::ptrdiff_t to_step) {
   lanes::F row[kVector];
 #pragma GCC unroll 16
   for (int i = 0; i < kVector; ++i) row[i] = lanes::load(from + i * from_step);
-#pragma GCC unroll 16
-  for (int width = 1; width < kVector; width *= 2) {
-    lanes::I low, high;
-    for (int i = 0; i < kVector; ++i) {
-      low[i] = (i & width) ? kVector + (i ^ width) : i;
-      high[i] = (i & width) ? kVector + i : (i ^ width);
-    }
-#pragma GCC unroll 16
-    for (int i = 0; i < kVector; ++i) {
-      if (i & width) continue;
-      const lanes::F a = row[i], b = row[i | width];
-      row[i] = shuffle(a, b, low);
-      row[i | width] = shuffle(a, b, high);
-    }
-  }
+  exchange_blocks<1>(row, std::make_integer_sequence<int, kVector>());
 #pragma GCC unroll 16
   for (int i = 0; i < kVector; ++i) lanes::store(to + i * to_step, row[i]);
 }

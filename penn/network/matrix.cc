@@ -1,6 +1,7 @@
 #include "penn/network/matrix.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "penn/base/aligned.h"
 #include "penn/network/lane_tile.h"
@@ -10,6 +11,8 @@ namespace {
 
 using lanes::F;
 
+constexpr int64_t kAhead = 12;
+
 // Columns [first, first + kTileLanes) of b, K rows of kTileLanes floats; columns beyond N are 0.
 void pack_right(MatrixView b, int64_t first, int64_t N, int64_t K, float* to) {
   const int64_t columns = std::min<int64_t>(kTileLanes, N - first);
@@ -17,6 +20,7 @@ void pack_right(MatrixView b, int64_t first, int64_t N, int64_t K, float* to) {
   if (columns < kTileLanes) std::fill(to, to + K * kTileLanes, 0.0f);
   if (b.column_step == 1 && columns == kTileLanes) {
     for (int64_t k = 0; k < K; ++k, from += b.row_step, to += kTileLanes) {
+      __builtin_prefetch(from + kAhead * b.row_step);  // rows lie far apart: the processor does not see them coming
       lanes::store(to, lanes::load(from));
       lanes::store(to + kVector, lanes::load(from + kVector));
     }
@@ -36,12 +40,9 @@ void pack_left(MatrixView a, int64_t M, int64_t K, float* to) {
   for (int64_t row = 0; row < M; row += kPanel, to += kPanel * K) {
     const int64_t rows = std::min<int64_t>(kPanel, M - row);
     const float* from = a.data + row;
-    if (rows == kPanel)
-      for (int64_t k = 0; k < K; ++k, from += a.column_step)
-        for (int r = 0; r < kPanel; ++r) to[k * kPanel + r] = from[r];
-    else
-      for (int64_t k = 0; k < K; ++k, from += a.column_step)
-        for (int64_t r = 0; r < rows; ++r) to[k * kPanel + r] = from[r];
+    for (int64_t k = 0; k < K; ++k, from += a.column_step)
+      if (rows == kPanel) std::memcpy(to + k * kPanel, from, kPanel * sizeof(float));
+      else std::copy_n(from, rows, to + k * kPanel);
   }
 }
 

@@ -175,14 +175,13 @@ std::string LiveService::model_list() const {
 std::string LiveService::infer_data(const ServedModel& model, const HttpRequest& request) const {
   const ObservationOptions options = observation_options(request);
   if (request.body.empty()) throw Refused(400, "no data were sent", "the body of the request is the text of a CSV file");
-  std::vector<ObservedTrajectory> observed =
+  const std::vector<ObservedTrajectory> observed =
       read_observations(InputFile(std::string_view(request.body), display_name(request)), observation_format(model.estimator), options);
   int64_t samples = 0;
   for (const ObservedTrajectory& o : observed) samples += o.n;
   if (samples > limits_.samples || static_cast<int64_t>(observed.size()) > limits_.trajectories)
     throw Refused(413, fmt::format("{} samples in {} trajector{}; the browser takes {} and {}", samples, observed.size(), observed.size() == 1 ? "y" : "ies", limits_.samples, limits_.trajectories),
                   "use `penn infer` on the command line, with --report for a page");
-  spread_roundings(model.estimator, observed);
   const std::vector<Inference> answers = infer(model.estimator, model.name, observed);
   return inference_json(model.estimator.system(), model.estimator.observation(), answers, observed, {});
 }
@@ -204,8 +203,7 @@ std::string LiveService::infer_simulated(const ServedModel& model, const HttpReq
   simulator.run(0, 1, used.data(), simulated.z.data(), sampling.data());
   // Through decimal text: float32 of 0.1 shall not read 0.10000000149.
   simulated.sampling = std::stod(fmt::format("{:.6g}", sampling[0]));
-  std::vector<ObservedTrajectory> observed = {std::move(simulated)};
-  spread_roundings(model.estimator, observed);
+  const std::vector<ObservedTrajectory> observed = {std::move(simulated)};
   const std::vector<Inference> answers = infer(model.estimator, model.name, observed);
   return inference_json(system, model.estimator.observation(), answers, observed, theta);
 }

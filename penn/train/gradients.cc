@@ -8,8 +8,8 @@
 namespace penn {
 namespace {
 
-constexpr int64_t kTileRows = 48;      // through the decoder together
-constexpr int64_t kGradientRows = 64;  // of a weight matrix, in one task
+constexpr int64_t kTileRows = 96;      // through the decoder together
+constexpr int64_t kGradientRows = 132;  // of a weight matrix, in one task
 
 }  // namespace
 

@@ -196,8 +196,8 @@ std::string describe_model(const Model& model) {
   const ModelInfo& info = model.info;
   std::string out = fmt::format("Model of {}{}{}, trained by penn {}\n", model.system.name, info.observation.empty() ? "" : ":", info.observation, info.version);
   const auto range = [](auto low, auto high) { return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high); };
-  out += fmt::format("\nTraining\n  {} steps, {} trajectories, {:.1f} minutes\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded as divergent: {:.2f} %\n",
-                     info.steps, info.trajectories, info.minutes, info.validation_nll, 100 * info.discarded_share);
+  out += fmt::format("\nTraining\n  {} steps, {} trajectories{}\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded as divergent: {:.2f} %\n",
+                     info.steps, info.trajectories, info.minutes > 0 ? fmt::format(", {:.1f} minutes", info.minutes) : "", info.validation_nll, 100 * info.discarded_share);
   out += "  options:";
   for (const auto& [key, value] : info.training.items()) out += fmt::format(" {}={}", key, value.dump());
   out += "\n";

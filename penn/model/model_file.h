@@ -31,7 +31,7 @@ struct ModelInfo {
   double discarded_share = 0;
   double validation_nll = 0;       // of the kept weights, the parameters' own units
   int64_t steps = 0, trajectories = 0;
-  double minutes = 0;
+  double minutes = 0;              // of a training whose budget was in minutes; otherwise 0, also in the curve
   std::vector<LossPoint> curve;
   Familiarity familiarity;
   WidthCorrection widths;          // of the posteriors

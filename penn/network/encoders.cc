@@ -53,14 +53,12 @@ void StatisticsEncoder::encode(const float* z, int64_t B, int64_t n, float* out,
   thread_local std::vector<float> features;  // the same size in every step
   features.resize(static_cast<size_t>(B * F));
   summary_.compute(z, B, n, features.data(), threads);
-  for (int64_t b = 0; b < B; ++b) {
-    const float* x = features.data() + b * F;
+  const float* all = features.data();
+  parallel_for(B, threads, [&](int64_t b, int) {
+    const float *x = all + b * F, *centre = centre_.data(), *unit = unit_.data();
     float* to = out + b * out_step;
-    for (int64_t f = 0; f < F; ++f) {
-      const size_t i = static_cast<size_t>(f);
-      to[f] = std::clamp((x[f] - centre_[i]) / unit_[i], -kStandardClip, kStandardClip);
-    }
-  }
+    for (int64_t f = 0; f < F; ++f) to[f] = std::clamp((x[f] - centre[f]) / unit[f], -kStandardClip, kStandardClip);
+  });
 }
 
 std::vector<double> StatisticsEncoder::scaling() const {

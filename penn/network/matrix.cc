@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "penn/base/aligned.h"
 #include "penn/network/lane_tile.h"
 
 namespace penn {
@@ -70,33 +69,54 @@ template <int R>
   }
 }
 
-}  // namespace
-
-void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add, int64_t block) {
-  thread_local AlignedVector<float> right, left;
+// panel(first, count, column): the packed columns from `column` on of rows [first, first + count) of the right side.
+template <class Panel>
+void multiply_panels(float* c, int64_t c_step, MatrixView a, int64_t M, int64_t N, int64_t K, bool add, int64_t block, Panel panel) {
+  thread_local AlignedVector<float> left;
   if (K == 0 && !add)
     for (int64_t i = 0; i < M; ++i) std::fill_n(c + i * c_step, N, 0.0f);
   const bool is_packed = a.column_step != 1;
   for (int64_t first = 0; first < K; first += block, add = true) {
     const int64_t count = std::min(block, K - first);
-    right.resize(std::max(right.size(), static_cast<size_t>(count * kTileLanes)));
     const MatrixView a_block{a.data + first * a.column_step, a.row_step, a.column_step};
-    const MatrixView b_block{b.data + first * b.row_step, b.row_step, b.column_step};
     if (is_packed) {
       left.resize(std::max(left.size(), static_cast<size_t>(round_up(M, kPanel) * count)));
       pack_left(a_block, M, count, left.data());
     }
     for (int64_t column = 0; column < N; column += kTileLanes) {
-      pack_right(b_block, column, N, count, right.data());
+      const float* right = panel(first, count, column);
       const int64_t columns = std::min<int64_t>(kTileLanes, N - column);
       for (int64_t row = 0; row < M; row += kPanel) {
         const float* from = is_packed ? left.data() + row * count : a_block.data + row * a.row_step;
         with_rows(std::min<int64_t>(kPanel, M - row), [&]<int R>() {
-          tile<R>(c + row * c_step + column, c_step, from, is_packed ? 1 : a.row_step, is_packed ? kPanel : 1, right.data(), count, columns, add);
+          tile<R>(c + row * c_step + column, c_step, from, is_packed ? 1 : a.row_step, is_packed ? kPanel : 1, right, count, columns, add);
         });
       }
     }
   }
+}
+
+}  // namespace
+
+void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add, int64_t block) {
+  thread_local AlignedVector<float> right;
+  right.resize(std::max(right.size(), static_cast<size_t>(std::min(block, K) * kTileLanes)));
+  multiply_panels(c, c_step, a, M, N, K, add, block, [&](int64_t first, int64_t count, int64_t column) -> const float* {
+    pack_right({b.data + first * b.row_step, b.row_step, b.column_step}, column, N, count, right.data());
+    return right.data();
+  });
+}
+
+PackedMatrixRight::PackedMatrixRight(MatrixView b, int64_t K, int64_t N) : K_(K), columns_(round_up(N, kTileLanes)), data_(static_cast<size_t>(K * columns_)) {
+  for (int64_t first = 0; first < K; first += kSumBlock)
+    for (int64_t column = 0; column < N; column += kTileLanes)
+      pack_right({b.data + first * b.row_step, b.row_step, b.column_step}, column, N, std::min(kSumBlock, K - first), const_cast<float*>(panel(first, column)));
+}
+
+const float* PackedMatrixRight::panel(int64_t first, int64_t column) const { return data_.data() + first * columns_ + column * std::min(kSumBlock, K_ - first); }
+
+void multiply(float* c, int64_t c_step, MatrixView a, const PackedMatrixRight& b, int64_t M, int64_t N, int64_t K) {
+  multiply_panels(c, c_step, a, M, N, K, false, kSumBlock, [&](int64_t first, int64_t, int64_t column) { return b.panel(first, column); });
 }
 
 }  // namespace penn

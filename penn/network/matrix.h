@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "penn/base/aligned.h"
+
 namespace penn {
 
 // Element (i, j) is data[i * row_step + j * column_step]; one of the steps is 1.
@@ -22,5 +24,19 @@ inline constexpr int64_t kSumBlock = 256;  // terms summed before they are added
 // add: c += a b instead of c = a b. c has rows of c_step floats. block: terms of one partial sum; it decides the rounding.
 void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add = false,
               int64_t block = kSumBlock);
+
+// b (K, N) as the products read it: for a matrix that is used again and again. The same sums as with b itself.
+class PackedMatrixRight {
+ public:
+  PackedMatrixRight() = default;
+  PackedMatrixRight(MatrixView b, int64_t K, int64_t N);
+  // Columns from `column` on, a multiple of the tile's, of the block of rows from `first` on.
+  const float* panel(int64_t first, int64_t column) const;
+
+ private:
+  int64_t K_ = 0, columns_ = 0;  // columns in whole tiles
+  AlignedVector<float> data_;
+};
+void multiply(float* c, int64_t c_step, MatrixView a, const PackedMatrixRight& b, int64_t M, int64_t N, int64_t K);
 
 }  // namespace penn

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "penn/network/matrix.h"
 #include "penn/train/decomposition.h"
 
 namespace penn {
@@ -72,17 +71,26 @@ void GradientBasis::set_basis(const float* g) {
   for (int64_t i = 0; i < N; ++i)
     for (int64_t j = n; j < N; ++j) large[static_cast<size_t>(i * N + j)] = i == j - n ? 1.0f : 0.0f;
   orthonormalise(large.data(), N);
+  prepare();
+}
+
+void GradientBasis::prepare() {
   is_set_ = true;
+  left_transposed_.resize(left_basis_.size());
+  for (int64_t i = 0; i < rows_; ++i)
+    for (int64_t j = 0; j < rows_; ++j) left_transposed_[static_cast<size_t>(j * rows_ + i)] = left_basis_[static_cast<size_t>(i * rows_ + j)];
+  packed_right_ = PackedMatrixRight(rows_of(right_basis_.data(), columns_), columns_, columns_);
+  packed_right_back_ = PackedMatrixRight(transposed(right_basis_.data(), columns_), columns_, columns_);
 }
 
 void GradientBasis::rotate_left(const float* g, int64_t first, int64_t last, float* out) const {
-  multiply(out + first * columns_, columns_, from_row(transposed(left_basis_.data(), rows_), first), rows_of(g, columns_), last - first, columns_, rows_);
+  multiply(out + first * columns_, columns_, rows_of(left_transposed_.data() + first * rows_, rows_), rows_of(g, columns_), last - first, columns_, rows_);
 }
 void GradientBasis::rotate_right(const float* x, int64_t first, int64_t last, float* out) const {
-  multiply(out + first * columns_, columns_, rows_of(x + first * columns_, columns_), rows_of(right_basis_.data(), columns_), last - first, columns_, columns_);
+  multiply(out + first * columns_, columns_, rows_of(x + first * columns_, columns_), packed_right_, last - first, columns_, columns_);
 }
 void GradientBasis::rotate_right_back(const float* x, int64_t first, int64_t last, float* out) const {
-  multiply(out + first * columns_, columns_, rows_of(x + first * columns_, columns_), transposed(right_basis_.data(), columns_), last - first, columns_, columns_);
+  multiply(out + first * columns_, columns_, rows_of(x + first * columns_, columns_), packed_right_back_, last - first, columns_, columns_);
 }
 void GradientBasis::rotate_left_back(const float* x, int64_t first, int64_t last, float* out) const {
   multiply(out + first * columns_, columns_, rows_of(left_basis_.data() + first * rows_, rows_), rows_of(x, columns_), last - first, columns_, rows_);
@@ -94,6 +102,7 @@ void GradientBasis::refresh(float* first_moment, float* second_moment) {
   rotate_right_back(first_moment, 0, rows_, half.data());
   rotate_left_back(half.data(), 0, rows_, in_weights.data());
   const std::vector<int64_t> row_order = power_iteration(left_, rows_, left_basis_), column_order = power_iteration(right_, columns_, right_basis_);
+  prepare();
   rotate_left(in_weights.data(), 0, rows_, half.data());
   rotate_right(half.data(), 0, rows_, first_moment);
   std::copy_n(second_moment, size, half.begin());
@@ -111,7 +120,7 @@ const float* GradientBasis::read(const float* from) {
     std::copy_n(from, matrix->size(), matrix->begin());
     from += matrix->size();
   }
-  is_set_ = true;
+  prepare();
   return from;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "penn/base/aligned.h"
+#include "penn/network/matrix.h"
 #include "penn/network/weights.h"
 
 namespace penn {
@@ -47,6 +48,10 @@ class GradientBasis {
   bool is_set_ = false;
   AlignedVector<float> left_, right_;              // running means of G G^T (m, m) and G^T G (n, n); their upper triangles count
   AlignedVector<float> left_basis_, right_basis_;  // their eigenvectors, as columns, largest first
+  // What the rotations of every step read, made when the bases change: Q_L^T; Q_R and Q_R^T.
+  void prepare();
+  AlignedVector<float> left_transposed_;
+  PackedMatrixRight packed_right_, packed_right_back_;
 };
 
 }  // namespace penn

@@ -184,8 +184,10 @@ class Trainer {
     info.validation_nll = validation_nll(model.network);
     info.steps = progress_.step;
     info.trajectories = progress_.step * options_.batch;
-    info.minutes = progress_.seconds / 60;
     info.curve = progress_.curve;
+    if (options_.minutes > 0) info.minutes = progress_.seconds / 60;
+    else
+      for (LossPoint& p : info.curve) p.minutes = 0;  // the same options, the same file: the clock is in MODEL.csv alone
     measure_values(data_.validation(), info.value_low, info.value_high);
     info.on_lattice = find_lattices(data_.validation());
     info.familiarity = measure_familiarity(model.network, data_.fresh(), data_.validation(), threads_);

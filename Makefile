@@ -1,22 +1,24 @@
-# make run    build, then identify a shipped trajectory with a shipped model (page: out/index.html)
-# make test   build and run every test
-# make build  install what is missing (Debian), configure, compile: the program is build/penn
-.PHONY: run test build setup sanitize fuzz clean
+# make run    install what is missing (Debian), build the program build/penn, identify a shipped trajectory with a shipped model (page: out/index.html)
+# make test   install what the tests need besides, build and run them all
+.PHONY: run build test sanitize fuzz clean
 
 run: build
 	scripts/run.sh
 
-test: build
-	ctest --preset release
-
-build: setup
+# Once the tests have been asked for, build/ holds them too, and they stay configured.
+build:
+	@scripts/setup.sh run
 	cmake --preset release $(CMAKE_OPTIONS)
 	cmake --build --preset release
 
-setup:
-	@scripts/setup.sh
+test:
+	@scripts/setup.sh test
+	cmake --preset test $(CMAKE_OPTIONS)
+	cmake --build --preset test
+	ctest --preset test
 
-sanitize: setup
+sanitize:
+	@scripts/setup.sh test
 	cmake --preset sanitize
 	cmake --build --preset sanitize
 	ctest --preset sanitize

@@ -1,6 +1,6 @@
 #include "penn/base/files.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cerrno>
 #include <cstdio>

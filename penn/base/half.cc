@@ -1,8 +1,8 @@
 #include "penn/base/half.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
-#include <limits>
 
 namespace penn {
 namespace {
@@ -10,11 +10,9 @@ constexpr uint16_t kSign = 0x8000, kInfinity = 0x7c00, kNan = 0x7e00;
 }
 
 float widen(uint16_t half) {
-  const int exponent = half >> 10 & 31, mantissa = half & 1023;
-  const float size = exponent == 31  ? (mantissa == 0 ? std::numeric_limits<float>::infinity() : std::numeric_limits<float>::quiet_NaN())
-                     : exponent == 0 ? std::ldexp(static_cast<float>(mantissa), -24)
-                                     : std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-  return half & kSign ? -size : size;
+  const uint32_t sign = static_cast<uint32_t>(half & kSign) << 16, exponent = half >> 10 & 31, mantissa = half & 1023;
+  if (exponent == 0) return std::copysign(static_cast<float>(mantissa) * 0x1p-24f, std::bit_cast<float>(sign));
+  return std::bit_cast<float>(sign | (exponent == 31 ? 255 : exponent + 112) << 23 | mantissa << 13);
 }
 
 uint16_t narrow(float value) {

@@ -6,7 +6,6 @@
 #include <cstdio>   // snprintf
 #include <cstring>  // memcpy
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "penn/base/atomic_file.h"
@@ -63,10 +62,6 @@ class Checksum {
  private:
   uint64_t state_ = 0x243F6A8885A308D3u;
 };
-
-std::string json_text(const std::string& text) {
-  return nlohmann::json(text).dump();
-}
 
 void append(std::string& text, std::initializer_list<std::string_view> pieces) {
   for (const std::string_view piece : pieces) text += piece;
@@ -131,21 +126,21 @@ void write_safetensors(const std::filesystem::path& path, const Metadata& metada
 
   std::string header = "{\"__metadata__\":{";
   try {
-    append(header, {json_text(kChecksumKey), ":", json_text(checksum.text())});
+    append(header, {json_string(kChecksumKey), ":", json_string(checksum.text())});
     for (const auto& [key, value] : metadata) {
-      if (key != kChecksumKey) append(header, {",", json_text(key), ":", json_text(value)});
+      if (key != kChecksumKey) append(header, {",", json_string(key), ":", json_string(value)});
     }
     header += "}";
     uint64_t begin = 0;
     for (const TensorView& tensor : tensors) {
       const uint64_t end = begin + bytes_of(tensor);
-      append(header, {",", json_text(tensor.name), ":{\"dtype\":\"", name_of(tensor.type), "\",\"shape\":["});
+      append(header, {",", json_string(tensor.name), ":{\"dtype\":\"", name_of(tensor.type), "\",\"shape\":["});
       for (size_t i = 0; i < tensor.shape.size(); ++i)
         append(header, {i == 0 ? "" : ",", std::to_string(tensor.shape[i])});
       append(header, {"],\"data_offsets\":[", std::to_string(begin), ",", std::to_string(end), "]}"});
       begin = end;
     }
-  } catch (const nlohmann::json::exception&) {
+  } catch (const std::invalid_argument&) {
     throw Error("cannot write '" + path.string() + "': a text in it is not UTF-8", "save the system file as UTF-8");
   }
   header += "}";

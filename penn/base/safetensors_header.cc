@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <stdexcept>
 
 #include "penn/base/error.h"
 #include "penn/base/safetensors.h"
@@ -220,6 +221,14 @@ void parse_safetensors_header(std::string_view text, const std::string& file_nam
   if (covered != data_size) {
     handler.refuse("the tensors cover " + std::to_string(covered) + " bytes, the file has " +
                    std::to_string(data_size));
+  }
+}
+
+std::string json_string(const std::string& text) {
+  try {
+    return json(text).dump();
+  } catch (const json::exception& error) {
+    throw std::invalid_argument(error.what());
   }
 }
 

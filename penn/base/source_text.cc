@@ -1,6 +1,6 @@
 #include "penn/base/source_text.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <vector>

@@ -1,5 +1,5 @@
 // penn bench: speed as ratios against a named alternative, measured in the same run.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
@@ -112,9 +112,9 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
 
 }  // namespace
 
-void add_command_bench(CLI::App& app, Run& run) {
-  CLI::App* command = app.add_subcommand("bench", "Measure speed on this machine");
-  command->require_subcommand(1);
+void add_command_bench(Command& app, Run& run) {
+  Command command = app.add_command("bench", "Measure speed on this machine");
+  command.require_command();
   struct Options {
     std::vector<std::string> systems = {"soup", "oup", "dvdp", "cfhn:x1x2", "airfoil"};
     int threads = 0;
@@ -122,12 +122,12 @@ void add_command_bench(CLI::App& app, Run& run) {
     std::string json_file;
   };
   auto options = std::make_shared<Options>();
-  CLI::App* simulate = command->add_subcommand("simulate", "Trajectories per second of the simulator, beside its interpreters");
-  simulate->add_option("SYSTEM", options->systems, "Systems to measure (default: the five shipped ones)");
-  simulate->add_option("--threads", options->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-  simulate->add_option("--seconds", options->seconds, "Time of one measurement; the median of three is reported")->check(CLI::Range(0.01, 1000.0))->capture_default_str();
-  simulate->add_option("--json", options->json_file, "Write the result as JSON to a file, or to standard output with -");
-  simulate->callback([options, &run] { run = [options] { return bench_simulate(options->systems, options->threads, options->seconds, options->json_file); }; });
+  Command simulate = command.add_command("simulate", "Trajectories per second of the simulator, beside its interpreters");
+  simulate.add_option("SYSTEM", options->systems, "Systems to measure (default: the five shipped ones)");
+  simulate.add_option("--threads", options->threads, "Number of threads (default: one per processor)").between(1, 1024);
+  simulate.add_option("--seconds", options->seconds, "Time of one measurement; the median of three is reported").between_numbers(0.01, 1000).show_default();
+  simulate.add_option("--json", options->json_file, "Write the result as JSON to a file, or to standard output with -");
+  simulate.when_chosen([options, &run] { run = [options] { return bench_simulate(options->systems, options->threads, options->seconds, options->json_file); }; });
 
   add_bench_network(*command, run);
 }

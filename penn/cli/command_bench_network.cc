@@ -1,6 +1,6 @@
 // penn bench train, penn bench infer: trajectories per second through the network, GFLOP/s of its matrix products, and their share of what the machine can do.
 // (bench/stock_lstm.cc sets the paper's network beside LibTorch's own LSTM.) Weights are random: speed does not depend on them.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -159,18 +159,18 @@ int bench(Options o, bool is_training) {
 
 }  // namespace
 
-void add_bench_network(CLI::App& command, Run& run) {
+void add_bench_network(Command& command, Run& run) {
   const auto add = [&](const char* name, const char* description, bool is_training) {
     auto o = std::make_shared<Options>();
     if (!is_training) o->batch = 2048;
-    CLI::App* sub = command.add_subcommand(name, description);
-    sub->add_option("SYSTEM", o->systems, "Systems whose trajectories are used")->capture_default_str();
-    sub->add_option("--preset", o->presets, "paper, fast, or both (default)")->check(CLI::IsMember({"paper", "fast"}));
-    sub->add_option("--length", o->length, "Samples per trajectory")->check(CLI::Range(8, 1000000))->capture_default_str();
-    sub->add_option("--batch", o->batch, "Trajectories at a time")->check(CLI::Range(2, 1000000))->capture_default_str();
-    sub->add_option("--threads", o->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-    sub->add_option("--json", o->json_file, "Write the result as JSON to a file, or to standard output with -");
-    sub->callback([o, is_training, &run] { run = [o, is_training] { return bench(*o, is_training); }; });
+    Command sub = command.add_command(name, description);
+    sub.add_option("SYSTEM", o->systems, "Systems whose trajectories are used").show_default();
+    sub.add_option("--preset", o->presets, "paper, fast, or both (default)").one_of({"paper", "fast"});
+    sub.add_option("--length", o->length, "Samples per trajectory").between(8, 1000000).show_default();
+    sub.add_option("--batch", o->batch, "Trajectories at a time").between(2, 1000000).show_default();
+    sub.add_option("--threads", o->threads, "Number of threads (default: one per processor)").between(1, 1024);
+    sub.add_option("--json", o->json_file, "Write the result as JSON to a file, or to standard output with -");
+    sub.when_chosen([o, is_training, &run] { run = [o, is_training] { return bench(*o, is_training); }; });
   };
   add("train", "Trajectories per second of training", true);
   add("infer", "Trajectories identified per second", false);

@@ -1,6 +1,6 @@
 // penn calibrate: a trained model in, the same one with the widths of its posteriors set on fresh trajectories out. `penn train` does it at its end; this is for
 // models trained without, and for those who want it at the length of their data.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <memory>
@@ -58,18 +58,18 @@ int calibrate_model(const Options& o) {
 
 }  // namespace
 
-void add_command_calibrate(CLI::App& app, Run& run) {
+void add_command_calibrate(Command& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("calibrate", "Set the widths of a model's posteriors on fresh trajectories, as `penn train` does at its end");
-  command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
-  command->add_option("-o,--output", options->output, "Model file to write")->required();
-  command->add_option("-n,--count", options->count, "Number of trajectories, over all lengths")->check(CLI::Range(int64_t{1000}, int64_t{1000000}))->capture_default_str();
-  command->add_option("--length", options->lengths, "Samples per trajectory, one length or several, with commas (default: the ends and the middle of the trained range)")
-      ->delimiter(',')
-      ->check(CLI::Range(2, 1000000000));
-  command->add_option("--threads", options->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-  command->add_flag("--force", options->force, "Replace an existing file");
-  command->callback([options, &run] { run = [options] { return calibrate_model(*options); }; });
+  Command command = app.add_command("calibrate", "Set the widths of a model's posteriors on fresh trajectories, as `penn train` does at its end");
+  command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
+  command.add_option("-o,--output", options->output, "Model file to write").required();
+  command.add_option("-n,--count", options->count, "Number of trajectories, over all lengths").between(1000, 1000000).show_default();
+  command.add_option("--length", options->lengths, "Samples per trajectory, one length or several, with commas (default: the ends and the middle of the trained range)")
+      .with_commas()
+      .between(2, 1000000000);
+  command.add_option("--threads", options->threads, "Number of threads (default: one per processor)").between(1, 1024);
+  command.add_flag("--force", options->force, "Replace an existing file");
+  command.when_chosen([options, &run] { run = [options] { return calibrate_model(*options); }; });
 }
 
 }  // namespace penn

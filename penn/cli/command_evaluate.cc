@@ -1,5 +1,5 @@
 // penn evaluate: accuracy and calibration of a model on trajectories with known parameters. Exit code 3 when calibration fails.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <limits>
 #include <memory>
@@ -53,23 +53,23 @@ int evaluate_model(Options& options) {
 
 }  // namespace
 
-void add_command_evaluate(CLI::App& app, Run& run) {
+void add_command_evaluate(Command& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("evaluate", "Accuracy and calibration of a model; exit code 3 when it is not calibrated");
-  command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
+  Command command = app.add_command("evaluate", "Accuracy and calibration of a model; exit code 3 when it is not calibrated");
+  command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
   EvaluationOptions& o = options->evaluation;
-  CLI::Option* count = command->add_option("-n,--count", o.count, "Number of trajectories; with --data by default all")
-      ->check(CLI::Range(int64_t{1}, int64_t{1000000000}))
-      ->capture_default_str();
-  command->add_option("--data", o.data, "Directory of `penn simulate` to use instead of fresh trajectories");
-  command->add_option("--length", o.length, "Samples per trajectory (default: the system's)")->check(CLI::Range(2, 1000000000));
-  command->add_option("--seed", o.seed, "Seed of the trajectories")->capture_default_str();
-  command->add_option("--threads", o.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-  command->add_option("--json", options->json_file, "Write everything as JSON to a file, or to standard output with -");
-  command->add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
-  command->add_flag("--keep", o.keep, "Put truth, mean and SD of every trajectory into the JSON");
-  command->callback([options, count, &run] {
-    options->count_given = count->count() > 0;
+  Option count = command.add_option("-n,--count", o.count, "Number of trajectories; with --data by default all")
+      .between(1, 1000000000)
+      .show_default();
+  command.add_option("--data", o.data, "Directory of `penn simulate` to use instead of fresh trajectories");
+  command.add_option("--length", o.length, "Samples per trajectory (default: the system's)").between(2, 1000000000);
+  command.add_option("--seed", o.seed, "Seed of the trajectories").show_default();
+  command.add_option("--threads", o.threads, "Number of threads (default: one per processor)").between(1, 1024);
+  command.add_option("--json", options->json_file, "Write everything as JSON to a file, or to standard output with -");
+  command.add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
+  command.add_flag("--keep", o.keep, "Put truth, mean and SD of every trajectory into the JSON");
+  command.when_chosen([options, count, &run] {
+    options->count_given = count.is_given();
     run = [options] { return evaluate_model(*options); };
   });
 }

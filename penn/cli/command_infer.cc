@@ -1,5 +1,5 @@
 // penn infer: what observed trajectories say about the parameters.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -8,7 +8,6 @@
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
-#include "penn/cli/checks.h"
 #include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/infer/draws.h"
@@ -95,33 +94,33 @@ int infer_files(const Options& options) {
 
 }  // namespace
 
-void add_command_infer(CLI::App& app, Run& run) {
+void add_command_infer(Command& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("infer", "Identify the parameters behind observed trajectories");
-  command->add_option("MODEL", options->model, "Model file or name of a shipped model")->required();
-  command->add_option("DATA", options->data, "CSV or NPY files: one trajectory each, or (B, n, d) for many")->required();
+  Command command = app.add_command("infer", "Identify the parameters behind observed trajectories");
+  command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
+  command.add_option("DATA", options->data, "CSV or NPY files: one trajectory each, or (B, n, d) for many").required();
   command
-      ->add_option("--columns", options->observation.columns,
+      .add_option("--columns", options->observation.columns,
                    "Columns of a CSV file by name or number, in the order of the channels; the time first where wanted")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_option("--sampling", options->observation.sampling, "Time between samples where the file has no time column")
-      ->check(kPositive);
-  command->add_flag("--combine", options->combine, "All trajectories have the same parameters: one posterior from all");
-  command->add_option("--json", options->json_file,
+      .with_commas()
+      .one_word();
+  command.add_option("--sampling", options->observation.sampling, "Time between samples where the file has no time column")
+      .positive();
+  command.add_flag("--combine", options->combine, "All trajectories have the same parameters: one posterior from all");
+  command.add_option("--json", options->json_file,
                       "Write JSON to a file, or to standard output with -: one object, or a list for several trajectories");
-  CLI::Option* samples = command->add_option("--samples", options->samples, "Number of posterior draws for --draws")
-                             ->check(CLI::Range(int64_t{1}, int64_t{100000000}))
-                             ->capture_default_str();
-  command->add_option("--draws", options->draws_file, "Write posterior draws as CSV (lp__ and the parameters, as CmdStan does)");
-  command->add_option("--predictive", options->predictive, "Simulate from this many posterior draws and compare with the observation")
-      ->check(CLI::Range(int64_t{10}, int64_t{1000000}));
-  command->add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
-  command->add_option("--truth", options->truth, "The true values where they are known, for the page: name=value,name=value")->delimiter(',')->allow_extra_args(false);
-  command->add_option("--seed", options->seed, "Seed of draws and simulations")->capture_default_str();
-  command->add_option("--threads", options->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-  command->callback([options, samples, &run] {
-    options->samples_given = samples->count() > 0;
+  Option samples = command.add_option("--samples", options->samples, "Number of posterior draws for --draws")
+                             .between(1, 100000000)
+                             .show_default();
+  command.add_option("--draws", options->draws_file, "Write posterior draws as CSV (lp__ and the parameters, as CmdStan does)");
+  command.add_option("--predictive", options->predictive, "Simulate from this many posterior draws and compare with the observation")
+      .between(10, 1000000);
+  command.add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
+  command.add_option("--truth", options->truth, "The true values where they are known, for the page: name=value,name=value").with_commas().one_word();
+  command.add_option("--seed", options->seed, "Seed of draws and simulations").show_default();
+  command.add_option("--threads", options->threads, "Number of threads (default: one per processor)").between(1, 1024);
+  command.when_chosen([options, samples, &run] {
+    options->samples_given = samples.is_given();
     run = [options] { return infer_files(*options); };
   });
 }

@@ -1,5 +1,5 @@
 // penn info: what is in a system or a model, and what the machine does with it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 
@@ -35,11 +35,11 @@ int info(const std::string& what) {
 
 }  // namespace
 
-void add_command_info(CLI::App& app, Run& run) {
+void add_command_info(Command& app, Run& run) {
   auto what = std::make_shared<std::string>();
-  CLI::App* command = app.add_subcommand("info", "Print what a system or a model says, as it was understood");
-  command->add_option("SYSTEM|MODEL", *what, "System file, model file or checkpoint, or the name of a shipped system or model")->required();
-  command->callback([what, &run] { run = [what] { return info(*what); }; });
+  Command command = app.add_command("info", "Print what a system or a model says, as it was understood");
+  command.add_option("SYSTEM|MODEL", *what, "System file, model file or checkpoint, or the name of a shipped system or model").required();
+  command.when_chosen([what, &run] { run = [what] { return info(*what); }; });
 }
 
 }  // namespace penn

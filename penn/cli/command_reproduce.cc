@@ -1,9 +1,8 @@
 // penn reproduce: the figures and tables of the paper from our models, as pages.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 
-#include "penn/cli/checks.h"
 #include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
 #include "penn/reproduce/reproduce.h"
@@ -58,19 +57,19 @@ int reproduce_command(Options& options) {
 
 }  // namespace
 
-void add_command_reproduce(CLI::App& app, Run& run) {
+void add_command_reproduce(Command& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("reproduce", "Figures and tables of the paper, redrawn from our models");
+  Command command = app.add_command("reproduce", "Figures and tables of the paper, redrawn from our models");
   ReproduceOptions& o = options->reproduce;
-  command->add_option("WHAT", options->what, "fig1 to fig19, tab1 to tab3, or all");
-  command->add_flag("--list", options->list, "What there is, what each needs, and roughly how long it takes");
-  command->add_option("-o,--output", options->folder, "Folder for the pages; models trained for them go to its folder models");
-  command->add_option("-n,--count", o.count, "Trajectories of an evaluation")->check(CLI::Range(int64_t{100}, int64_t{10000000}))->capture_default_str();
-  command->add_option("--minutes", o.minutes, "Budget of one training; finished ones in the folder are kept, interrupted ones go on")->check(kPositive)->capture_default_str();
-  command->add_option("--models", o.models, "Folder of the models (default: the shipped ones)")->check(CLI::ExistingDirectory);
-  command->add_option("--seed", o.seed, "Seed of the evaluations")->capture_default_str();
-  command->add_option("--threads", o.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-  command->callback([options, &run] { run = [options] { return reproduce_command(*options); }; });
+  command.add_option("WHAT", options->what, "fig1 to fig19, tab1 to tab3, or all");
+  command.add_flag("--list", options->list, "What there is, what each needs, and roughly how long it takes");
+  command.add_option("-o,--output", options->folder, "Folder for the pages; models trained for them go to its folder models");
+  command.add_option("-n,--count", o.count, "Trajectories of an evaluation").between(100, 10000000).show_default();
+  command.add_option("--minutes", o.minutes, "Budget of one training; finished ones in the folder are kept, interrupted ones go on").positive().show_default();
+  command.add_option("--models", o.models, "Folder of the models (default: the shipped ones)").existing_folder();
+  command.add_option("--seed", o.seed, "Seed of the evaluations").show_default();
+  command.add_option("--threads", o.threads, "Number of threads (default: one per processor)").between(1, 1024);
+  command.when_chosen([options, &run] { run = [options] { return reproduce_command(*options); }; });
 }
 
 }  // namespace penn

@@ -1,5 +1,5 @@
 // penn serve: the same answers in a browser, on this machine.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <csignal>
 #include <cstdio>
@@ -56,14 +56,14 @@ int serve(const Options& options) {
 
 }  // namespace
 
-void add_command_serve(CLI::App& app, Run& run) {
+void add_command_serve(Command& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("serve", "The same in a browser: drop a CSV or draw a trajectory, see the posterior");
-  command->add_option("--port", options->address.port, "Port; 0 for a free one")->check(CLI::Range(0, 65535))->capture_default_str();
-  command->add_option("--host", options->address.host, "Address to listen on; any but a loopback one opens it to the network")->capture_default_str();
-  command->add_option("--models", options->models, "Model files, or folders of them, besides the shipped ones");
-  command->add_option("--threads", options->threads, "Requests worked on at once (default: one per processor)")->check(CLI::Range(1, 1024));
-  command->callback([options, &run] { run = [options] { return serve(*options); }; });
+  Command command = app.add_command("serve", "The same in a browser: drop a CSV or draw a trajectory, see the posterior");
+  command.add_option("--port", options->address.port, "Port; 0 for a free one").between(0, 65535).show_default();
+  command.add_option("--host", options->address.host, "Address to listen on; any but a loopback one opens it to the network").show_default();
+  command.add_option("--models", options->models, "Model files, or folders of them, besides the shipped ones");
+  command.add_option("--threads", options->threads, "Requests worked on at once (default: one per processor)").between(1, 1024);
+  command.when_chosen([options, &run] { run = [options] { return serve(*options); }; });
 }
 
 }  // namespace penn

@@ -1,5 +1,5 @@
 // penn simulate: trajectories to files.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <chrono>
 #include <cmath>
@@ -21,7 +21,8 @@ struct Options {
   std::string system, folder, page;
   int64_t count = 0;
   std::vector<std::string> set;
-  bool csv = false, force = false;
+  std::string kernel;
+  bool interpret = false, csv = false, force = false;
   SimulatorOptions simulator;
 };
 
@@ -45,6 +46,9 @@ int simulate(Options& options) {
     const auto [name, value] = parse_setting(text);
     if (!options.simulator.fixed.emplace(name, value).second) throw UsageError(fmt::format("--set gives '{}' twice", name));
   }
+  static const std::map<std::string, KernelChoice> kernels = {
+      {"", KernelChoice::kAutomatic}, {"compiled", KernelChoice::kCompiled}, {"lanes", KernelChoice::kLanes}, {"reference", KernelChoice::kInterpreted}};
+  options.simulator.kernel = kernels.at(options.interpret ? "reference" : options.kernel);
   if (options.count < 1) throw UsageError(fmt::format("the number of trajectories must be at least 1, got {}", options.count), "for example: -n 1000");
   if (options.folder.empty() && options.page.empty()) throw UsageError("nothing to write", "name a directory with -o DIR, or a page with --page FILE");
   if (const std::string kind = std::filesystem::path(options.folder).extension(); kind == ".csv" || kind == ".npy")
@@ -88,25 +92,24 @@ int simulate(Options& options) {
 
 }  // namespace
 
-void add_command_simulate(CLI::App& app, Run& run) {
+void add_command_simulate(Command& app, Run& run) {
   auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("simulate", "Simulate trajectories with parameters drawn from the box of a system");
-  command->add_option("SYSTEM", options->system, "System file or name of a shipped system, with :OBSERVATION where there are several")->required();
-  command->add_option("-n,--count", options->count, "Number of trajectories")->required();
-  command->add_option("-o,--output", options->folder, "Directory for theta.npy, z.npy and manifest.json");
-  command->add_option("--seed", options->simulator.seed, "Seed of all random numbers")->capture_default_str();
-  command->add_option("--threads", options->simulator.threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-  command->add_option("--length", options->simulator.length, "Samples per trajectory (default: the system's)")->check(CLI::Range(2, 1000000000));
-  command->add_option("--set", options->set, "Fix parameters: name=value,name=value (may be repeated)")->delimiter(',')->allow_extra_args(false);
-  command->add_flag("--csv", options->csv, "One CSV file per trajectory instead of NPY files");
-  command->add_flag("--force", options->force, "Replace files in a directory that is not empty");
-  const std::map<std::string, KernelChoice> kernels = {{"compiled", KernelChoice::kCompiled}, {"lanes", KernelChoice::kLanes}, {"reference", KernelChoice::kInterpreted}};
-  CLI::Option* kernel = command->add_option("--kernel", options->simulator.kernel, "How equations are run: compiled, lanes (the same bits without a compiler) or "
-                                            "reference (slow, double precision); default: compiled, or lanes where there is no compiler");
-  kernel->transform(CLI::CheckedTransformer(kernels))->option_text("compiled|lanes|reference");
-  command->add_flag_callback("--interpret", [options] { options->simulator.kernel = KernelChoice::kInterpreted; }, "The same as --kernel reference")->excludes(kernel);
-  command->add_option("--page", options->page, "Draw the first trajectories in a self-contained HTML file");
-  command->callback([options, &run] { run = [options] { return simulate(*options); }; });
+  Command command = app.add_command("simulate", "Simulate trajectories with parameters drawn from the box of a system");
+  command.add_option("SYSTEM", options->system, "System file or name of a shipped system, with :OBSERVATION where there are several").required();
+  command.add_option("-n,--count", options->count, "Number of trajectories").required();
+  command.add_option("-o,--output", options->folder, "Directory for theta.npy, z.npy and manifest.json");
+  command.add_option("--seed", options->simulator.seed, "Seed of all random numbers").show_default();
+  command.add_option("--threads", options->simulator.threads, "Number of threads (default: one per processor)").between(1, 1024);
+  command.add_option("--length", options->simulator.length, "Samples per trajectory (default: the system's)").between(2, 1000000000);
+  command.add_option("--set", options->set, "Fix parameters: name=value,name=value (may be repeated)").with_commas().one_word();
+  command.add_flag("--csv", options->csv, "One CSV file per trajectory instead of NPY files");
+  command.add_flag("--force", options->force, "Replace files in a directory that is not empty");
+  const Option kernel = command.add_option("--kernel", options->kernel, "How equations are run: compiled, lanes (the same bits without a compiler) or "
+                                           "reference (slow, double precision); default: compiled, or lanes where there is no compiler")
+                            .one_of({"compiled", "lanes", "reference"}, "compiled|lanes|reference");
+  command.add_flag("--interpret", options->interpret, "The same as --kernel reference").excludes(kernel);
+  command.add_option("--page", options->page, "Draw the first trajectories in a self-contained HTML file");
+  command.when_chosen([options, &run] { run = [options] { return simulate(*options); }; });
 }
 
 }  // namespace penn

@@ -1,5 +1,5 @@
 // penn train: a system in, a model file out.
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +8,6 @@
 #include <memory>
 
 #include "penn/base/error.h"
-#include "penn/cli/checks.h"
 #include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
@@ -28,7 +27,7 @@ struct Options {
   int components = 10, threads = 0;
   uint64_t seed = 1;
   bool resume = false, quiet = false, force = false;
-  CLI::App* command = nullptr;  // to know what was given and what is a default
+  Command command{nullptr};  // to know what was given and what is a default
 };
 
 IntRange parse_length(const std::string& text) {
@@ -49,7 +48,7 @@ IntRange parse_length(const std::string& text) {
 
 // What the command line asks for, starting from the preset or, with --resume, from the checkpoint.
 void apply(const Options& o, TrainOptions& train) {
-  const auto given = [&](const char* name) { return o.command->count(name) > 0; };
+  const auto given = [&](const char* name) { return o.command.is_given(name); };
   if (given("--minutes") || given("--steps") || given("--epochs")) {
     train.minutes = o.minutes;
     train.steps = o.steps;
@@ -83,7 +82,7 @@ TrainOptions options_from_preset(const Options& o, const System& system) {
     train.minutes = 10;
   }
   // The paper's data set belongs to the paper's epochs; with another budget fresh trajectories are better, unless asked for.
-  if (o.preset == "paper" && train.epochs == 0 && o.command->count("--dataset") == 0) train.dataset_size = 0;
+  if (o.preset == "paper" && train.epochs == 0 && !o.command.is_given("--dataset")) train.dataset_size = 0;
   if (train.batch == 0) train.batch = 256;
   return train;
 }
@@ -97,7 +96,7 @@ TrainOptions options_from_checkpoint(const Options& o, const System& system, int
   if (checkpoint.system_text != system.text || checkpoint.observation != system.observations[static_cast<size_t>(observation)].name)
     throw ModelError(fmt::format("'{}' belongs to another system, another observation or another version of the system file", file.string()), "resume with the same system");
   TrainOptions wanted = checkpoint.options;
-  if (o.command->count("--preset") > 0) wanted.preset = o.preset;
+  if (o.command.is_given("--preset")) wanted.preset = o.preset;
   apply(o, wanted);
   const std::vector<std::string> differing = differing_options(wanted, checkpoint.options);
   if (!differing.empty()) {
@@ -231,37 +230,37 @@ int train_command(const Options& o) {
 
 }  // namespace
 
-void add_command_train(CLI::App& app, Run& run) {
+void add_command_train(Command& app, Run& run) {
   auto o = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("train", "Train a model: simulate, and learn to tell the parameters from a trajectory");
+  Command command = app.add_command("train", "Train a model: simulate, and learn to tell the parameters from a trajectory");
   o->command = command;
-  command->add_option("SYSTEM", o->system, "System file or name of a shipped system, with :OBSERVATION where there are several")->required();
-  command->add_option("-o,--output", o->model, "Model file to write")->required();
-  command->add_option("--preset", o->preset, "fast (default), or paper: the network and training of the paper");
-  command->add_option("--minutes", o->minutes, "Budget in minutes (default: 10)")->check(kPositive);
-  command->add_option("--steps", o->steps, "Budget in steps")->check(kPositive);
-  command->add_option("--epochs", o->epochs, "Budget in epochs of a fixed data set")->check(kPositive);
-  command->add_option("--batch", o->batch, "Trajectories per step");
-  command->add_option("--encoders", o->encoders, "What summarises a trajectory, one or both, with commas: statistics (default of fast), lstm (default of paper)")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"statistics", "lstm"}));
-  command->add_option("--components", o->components, "Components of the mixture");
-  command->add_option("--covariance", o->covariance, "full (default) or diagonal")->check(CLI::IsMember({"full", "diagonal"}));
-  command->add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others; auto (default of fast with more): by a short training");
-  command->add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
-  command->add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
-  command->add_option("--validation", o->validation, "Trajectories of the validation set");
-  command->add_option("--calibration", o->calibration, "Fresh trajectories on which the widths of the posteriors are set at the end, over all lengths (default: a fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and with --dataset); 0: none")
-      ->check(CLI::Range(int64_t{0}, int64_t{1000000}));
-  command->add_option("--optimiser", o->optimiser, "soap (default: Adam in the gradients' own basis) or adam")->check(CLI::IsMember({"soap", "adam"}));
-  command->add_option("--learning-rate", o->learning_rate, "Peak learning rate")->check(kPositive);
-  command->add_option("--seed", o->seed, "Seed of all random numbers");
-  command->add_option("--threads", o->threads, "Number of threads (default: one per processor)")->check(CLI::Range(1, 1024));
-  command->add_option("--checkpoint-seconds", o->checkpoint_seconds, "Time between two checkpoints, at the most")->capture_default_str();
-  command->add_flag("--resume", o->resume, "Go on with an interrupted training");
-  command->add_flag("--force", o->force, "Replace an existing model or unfinished training");
-  command->add_flag("--quiet", o->quiet, "No progress lines");
-  command->callback([o, &run] { run = [o] { return train_command(*o); }; });
+  command.add_option("SYSTEM", o->system, "System file or name of a shipped system, with :OBSERVATION where there are several").required();
+  command.add_option("-o,--output", o->model, "Model file to write").required();
+  command.add_option("--preset", o->preset, "fast (default), or paper: the network and training of the paper");
+  command.add_option("--minutes", o->minutes, "Budget in minutes (default: 10)").positive();
+  command.add_option("--steps", o->steps, "Budget in steps").positive();
+  command.add_option("--epochs", o->epochs, "Budget in epochs of a fixed data set").positive();
+  command.add_option("--batch", o->batch, "Trajectories per step");
+  command.add_option("--encoders", o->encoders, "What summarises a trajectory, one or both, with commas: statistics (default of fast), lstm (default of paper)")
+      .with_commas()
+      .one_of({"statistics", "lstm"});
+  command.add_option("--components", o->components, "Components of the mixture");
+  command.add_option("--covariance", o->covariance, "full (default) or diagonal").one_of({"full", "diagonal"});
+  command.add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others; auto (default of fast with more): by a short training");
+  command.add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
+  command.add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
+  command.add_option("--validation", o->validation, "Trajectories of the validation set");
+  command.add_option("--calibration", o->calibration, "Fresh trajectories on which the widths of the posteriors are set at the end, over all lengths (default: a fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and with --dataset); 0: none")
+      .between(0, 1000000);
+  command.add_option("--optimiser", o->optimiser, "soap (default: Adam in the gradients' own basis) or adam").one_of({"soap", "adam"});
+  command.add_option("--learning-rate", o->learning_rate, "Peak learning rate").positive();
+  command.add_option("--seed", o->seed, "Seed of all random numbers");
+  command.add_option("--threads", o->threads, "Number of threads (default: one per processor)").between(1, 1024);
+  command.add_option("--checkpoint-seconds", o->checkpoint_seconds, "Time between two checkpoints, at the most").show_default();
+  command.add_flag("--resume", o->resume, "Go on with an interrupted training");
+  command.add_flag("--force", o->force, "Replace an existing model or unfinished training");
+  command.add_flag("--quiet", o->quiet, "No progress lines");
+  command.when_chosen([o, &run] { run = [o] { return train_command(*o); }; });
 }
 
 }  // namespace penn

@@ -1,11 +1,11 @@
 // The commands of the program. Each adds its options to the command line and, when chosen, runs through `run`.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <string>
 
+#include "penn/cli/command_line.h"
 #include "penn/reproduce/trainings.h"
 
 namespace penn {
@@ -13,16 +13,16 @@ namespace penn {
 // What the chosen command does; returns the exit code.
 using Run = std::function<int()>;
 
-void add_command_simulate(CLI::App& app, Run& run);
-void add_command_info(CLI::App& app, Run& run);
-void add_command_bench(CLI::App& app, Run& run);
-void add_command_infer(CLI::App& app, Run& run);
-void add_command_evaluate(CLI::App& app, Run& run);
-void add_command_calibrate(CLI::App& app, Run& run);
-void add_command_serve(CLI::App& app, Run& run);
-void add_command_reproduce(CLI::App& app, Run& run);
-void add_command_train(CLI::App& app, Run& run);
-void add_bench_network(CLI::App& command, Run& run);  // penn bench train, penn bench infer
+void add_command_simulate(Command& app, Run& run);
+void add_command_info(Command& app, Run& run);
+void add_command_bench(Command& app, Run& run);
+void add_command_infer(Command& app, Run& run);
+void add_command_evaluate(Command& app, Run& run);
+void add_command_calibrate(Command& app, Run& run);
+void add_command_serve(Command& app, Run& run);
+void add_command_reproduce(Command& app, Run& run);
+void add_command_train(Command& app, Run& run);
+void add_bench_network(Command& command, Run& run);  // penn bench train, penn bench infer
 // Trains, or goes on with an interrupted training; false: interrupted. (command_reproduce_train.cc)
 bool train_for_reproduction(const Training& training, double minutes, int threads, const std::filesystem::path& model);
 

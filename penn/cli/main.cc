@@ -1,5 +1,5 @@
 // Call, catch, exit code: 0 done, 1 something was wrong with the input, 2 wrong usage, 3 evaluated and not calibrated, 130 interrupted.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cerrno>
 #include <csignal>
@@ -13,14 +13,7 @@
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit is an error to report, not a reason to die
   std::signal(SIGPIPE, SIG_IGN);
-  CLI::App app("penn: identify the parameters of a stochastic system from one trajectory");
-  app.set_version_flag("--version", penn::version());
-  app.require_subcommand(0, 1);
-  app.failure_message([](const CLI::App* which, const CLI::Error& error) {
-    std::string command = "penn";
-    for (auto chosen = which->get_subcommands(); !chosen.empty(); chosen = chosen[0]->get_subcommands()) command += " " + chosen[0]->get_name();
-    return fmt::format("error: {}\nhint: see '{} --help'\n", error.what(), command);
-  });
+  penn::CommandLine app("penn: identify the parameters of a stochastic system from one trajectory", penn::version());
   penn::Run run = [&] {
     fmt::print("{}", app.help());
     return 0;
@@ -34,11 +27,7 @@ int main(int argc, char** argv) {
   penn::add_command_reproduce(app, run);
   penn::add_command_serve(app, run);
   penn::add_command_bench(app, run);
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
-  }
+  if (const std::optional<int> code = app.parse(argc, argv)) return *code;
   try {
     const int code = run();
     if (std::fflush(stdout) == 0) return code;

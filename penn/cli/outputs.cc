@@ -1,6 +1,6 @@
 #include "penn/cli/outputs.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "penn/cli/progress.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include "penn/dataset/batch_stream.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

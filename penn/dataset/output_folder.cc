@@ -1,6 +1,6 @@
 #include "penn/dataset/output_folder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>

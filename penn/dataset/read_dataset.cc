@@ -1,5 +1,5 @@
 // A directory written by `penn simulate`, checked against the system it is to train.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 #include "penn/dataset/write_dataset.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>

@@ -2,7 +2,7 @@
 // varies least, and so does the estimate.
 #include "penn/density/box_component.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

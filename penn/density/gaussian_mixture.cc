@@ -2,7 +2,7 @@
 // marginals and conditionals in mixture_algebra.cc.
 #include "penn/density/gaussian_mixture.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cassert>

@@ -1,7 +1,7 @@
 // Marginals, conditionals, projections and changes of unit (declared in gaussian_mixture.h).
 // One QR does both: with the columns of U ordered (A, B) and U = Q V,  |U d|^2 = |V_AA d_A + V_AB d_B|^2 + |V_BB
 // d_B|^2, so B has precision factor V_BB, and A given B has factor V_AA and mean mu_A - V_AA^-1 V_AB (b - mu_B).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

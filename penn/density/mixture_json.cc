@@ -1,7 +1,7 @@
 // See mixture_json.h. Everything that enters is checked: this is text from outside.
 #include "penn/density/mixture_json.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -2,7 +2,7 @@
 // which takes the noise of the component choice out of every number.
 #include "penn/density/mixture_measures.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

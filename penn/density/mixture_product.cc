@@ -3,7 +3,7 @@
 //   |U_a (t - mu_a)|^2 + |U_b (t - mu_b)|^2 = |V (t - mu)|^2 + r^2.
 #include "penn/density/mixture_product.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>

@@ -1,5 +1,5 @@
 // A calibration for people (a table) and for programs (JSON with everything a page needs to draw).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

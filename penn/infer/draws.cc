@@ -1,6 +1,6 @@
 #include "penn/infer/draws.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

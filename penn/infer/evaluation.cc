@@ -1,6 +1,6 @@
 #include "penn/infer/evaluation.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
@@ -156,7 +156,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
 nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options) {
   nlohmann::ordered_json json = {{"penn", version()},
                                  {"model", model_name},
-                                 {"training", evaluation.training},
+                                 {"training", *evaluation.training},
                                  {"data", options.data},
                                  {"seed", options.seed},
                                  {"length", evaluation.length},

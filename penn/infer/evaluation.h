@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "penn/base/json_box.h"
 #include "penn/dataset/batch_stream.h"
 #include "penn/density/ou_posterior.h"
 #include "penn/diagnose/calibration.h"
@@ -35,7 +36,7 @@ struct ExactComparison {
 };
 
 struct Evaluation {
-  nlohmann::ordered_json training;  // of the model (training_record)
+  JsonBox training;         // of the model (training_record)
   CalibrationReport report;
   int64_t length = 0;     // samples
   int64_t discarded = 0;  // diverged and drawn anew

@@ -1,6 +1,6 @@
 #include "penn/infer/exact_process.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <memory>
 

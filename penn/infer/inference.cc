@@ -1,6 +1,6 @@
 #include "penn/infer/inference.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>

@@ -1,9 +1,10 @@
 #include "penn/model/model_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
@@ -42,7 +43,7 @@ void save_model(const fs::path& path, const Model& model) {
                         {"on_lattice", info.on_lattice}, {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
                         {"trajectories", info.trajectories}, {"minutes", info.minutes}};
   Metadata metadata = {{"format", fmt::format("penn model {}", kFormat)}, {"version", info.version}, {"system", info.system_text},
-                             {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training.dump()},
+                             {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training->dump()},
                              {"summary", summary.dump()}};
   if (!info.widths.is_empty()) metadata["widths"] = to_json(info.widths).dump();
   const NetworkTensors network(model.network, NetworkTensors::Precision::kHalf);
@@ -69,7 +70,7 @@ void save_model(const fs::path& path, const Model& model) {
 Model open_model(const fs::path& path) { return open_model(SafetensorsFile(path)); }
 
 nlohmann::ordered_json training_record(const ModelInfo& info) {
-  return {{"version", info.version},       {"options", info.training},           {"lengths", {info.lengths.low, info.lengths.high}},
+  return {{"version", info.version},       {"options", *info.training},           {"lengths", {info.lengths.low, info.lengths.high}},
           {"minutes", info.minutes},       {"steps", info.steps},                {"trajectories", info.trajectories},
           {"validation_nll", info.validation_nll}};
 }
@@ -199,7 +200,7 @@ std::string describe_model(const Model& model) {
   out += fmt::format("\nTraining\n  {} steps, {} trajectories{}\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded as divergent: {:.2f} %\n",
                      info.steps, info.trajectories, info.minutes > 0 ? fmt::format(", {:.1f} minutes", info.minutes) : "", info.validation_nll, 100 * info.discarded_share);
   out += "  options:";
-  for (const auto& [key, value] : info.training.items()) out += fmt::format(" {}={}", key, value.dump());
+  for (const auto& [key, value] : info.training->items()) out += fmt::format(" {}={}", key, value.dump());
   out += "\n";
   if (!info.widths.is_empty()) {
     out += fmt::format("  widths of the posteriors times, measured on {} fresh trajectories of each length,\n", info.widths.trajectories);

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "penn/base/json_box.h"
 #include "penn/base/safetensors.h"
 #include "penn/model/familiarity.h"
 #include "penn/model/width_correction.h"
@@ -23,7 +24,7 @@ struct ModelInfo {
   std::string version;             // of the program that trained it
   std::string system_text, observation;
   NetworkOptions network;
-  nlohmann::ordered_json training; // every option (train_options.h)
+  JsonBox training;                // every option (train_options.h)
   IntRange lengths;                // trained range, samples
   Range sampling;                  // trained range
   std::vector<float> value_low, value_high;  // per channel: the 0.1 % and 99.9 % points of training observations

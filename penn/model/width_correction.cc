@@ -1,10 +1,11 @@
 #include "penn/model/width_correction.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
 

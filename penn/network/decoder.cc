@@ -1,6 +1,6 @@
 #include "penn/network/decoder.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

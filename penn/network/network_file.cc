@@ -1,6 +1,6 @@
 #include "penn/network/network_file.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,10 @@
 #include "penn/network/network_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "penn/base/error.h"

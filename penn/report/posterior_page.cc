@@ -1,6 +1,6 @@
 #include "penn/report/posterior_page.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <nlohmann/json.hpp>
 

@@ -1,6 +1,6 @@
 #include "penn/reproduce/draw.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 #include <map>
@@ -60,15 +60,15 @@ std::vector<int> all_parameters(const System& system) {
   return list;
 }
 
-std::vector<Json> estimates_panels(const std::string& evaluation, size_t columns) {
-  std::vector<Json> panels;
+std::vector<Panel> estimates_panels(const std::string& evaluation, size_t columns) {
+  std::vector<Panel> panels;
   for (size_t k = 0; k < columns; ++k) panels.push_back(estimates_panel(evaluation, static_cast<int>(k)));
   return panels;
 }
 
 void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, int of_paper, bool overlay) {
   const Estimator& estimator = page.use_model(model, session);
-  std::vector<Json> panels;
+  std::vector<Panel> panels;
   for (const TestTrajectory& test : tests) {
     const Answer answer = session.answer(model, test);
     panels.push_back(trajectory_panel(test.name + " " + test.about, estimator, answer, overlay));
@@ -90,7 +90,7 @@ void add_pair_densities(PageData& page, Session& session, const std::string& nam
     const Answer answer = session.answer(name, test);
     const Inference& q = answer.inference;
     const std::string key = page.add_posterior(fmt::format("{} {}", name, test.name), model, answer);
-    std::vector<Json> panels;
+    std::vector<Panel> panels;
     std::vector<std::string> cells = {test.name};
     if (drawn.with_trajectory) panels.push_back(trajectory_panel(test.name + " trajectory", model, answer));
     for (const auto& pair : drawn.pairs) {

@@ -43,7 +43,7 @@ void say_trajectories(PageData& page, const Evaluation& evaluation, const std::s
 // -ln q(truth); no number where the truth lies on an edge of the box: there a density in box coordinates has none (box_coordinates.h).
 std::string surprise_text(const Answer& answer, int decimals = 2);
 std::vector<int> all_parameters(const System& system);
-std::vector<Json> estimates_panels(const std::string& evaluation, size_t columns);
+std::vector<Panel> estimates_panels(const std::string& evaluation, size_t columns);
 void add_trajectories(PageData& page, Session& session, const std::string& model, const std::vector<TestTrajectory>& tests, int of_paper, bool overlay);  // one section; of_paper: how many it shows
 // Densities of pairs of parameters: a section for each test trajectory, with the trajectory itself where asked for; a table of their correlations
 // and of -ln q(truth), with what the paper says of each pair in its last row; and as headline how many true values lie within two SDs.

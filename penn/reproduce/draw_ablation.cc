@@ -1,5 +1,5 @@
 // Figures 18 and 19, Tables 2 and 3: models trained only to be compared.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 
@@ -37,7 +37,7 @@ std::string size_name(const Training& training) {
 PageData draw_ablation(const PaperItem& item, Session& session) {
   PageData page(item, "Densities of (α, H) for one trajectory, and validation losses: (a) with 1, 2, 10 and 20 components, (b) with 1,000 to 100,000 training trajectories.", session.options());
   const TestTrajectory test = ablation_trajectory();
-  std::vector<Json> panels[2];
+  std::vector<Panel> panels[2];
   std::vector<NamedCurve> curves[2];
   std::string ours;
   for (const std::string& name : item.trainings) {
@@ -97,7 +97,7 @@ PageData draw_ablation_table(const PaperItem& item, Session& session) {
 PageData draw_covariance(const PaperItem& item, Session& session) {
   PageData page(item, "Density of D₁ and τ₁ for trajectory (b) of Figure 7, with full and with diagonal covariances of the components.", session.options());
   const TestTrajectory& test = test_trajectories("dvdp")[1];
-  std::vector<Json> panels;
+  std::vector<Panel> panels;
   std::vector<PageData::Row> rows;
   std::string ours;
   for (const PaperCovariance& paper : kPaperCovariance) {

@@ -1,5 +1,5 @@
 // Figures 14 to 16: the airfoil.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "penn/reproduce/draw.h"
 

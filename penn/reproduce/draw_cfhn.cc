@@ -1,5 +1,5 @@
 // Figures 11 to 13: two coupled FitzHugh-Nagumo neurons, seen in three ways.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "penn/reproduce/draw.h"
 
@@ -60,7 +60,7 @@ PageData draw_cfhn_densities(const PaperItem& item, Session& session) {
       const Estimator& model = page.use_model(seen.model, session);
       const Answer answer = session.answer(seen.model, test);
       const std::string key = page.add_posterior(fmt::format("{} {}", seen.model, test.name), model, answer);
-      std::vector<Json> panels;
+      std::vector<Panel> panels;
       for (const auto& [a, b] : pairs)
         panels.push_back(pair_panel(fmt::format("({}) {}, {}", letter, model.system().parameters[a].label, model.system().parameters[b].label), key, a, b, kThreshold));
       page.section(fmt::format("({}) {}, observed: {}", letter, test.name, seen.words), parameters_text(model.system(), test.theta), panels);

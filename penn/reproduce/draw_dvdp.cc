@@ -1,5 +1,5 @@
 // Figures 6 to 10: the Duffing-van der Pol oscillator.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -51,7 +51,7 @@ PageData draw_dvdp_calibration(const PaperItem& item, Session& session) {
   const std::string key = page.add_evaluation("dvdp", model, evaluation, all_parameters(model.system()), true);
   page.section("(a), (b) z-scores", "Grey: N(0, 1).",
                {z_panel("(a) ε, β₀, β₁, β₂", key, {kEps, kB0, kB1, kB2}), z_panel("(b) D₁, D₂, τ₁, τ₂", key, {kD1, kD2, kTau1, kTau2})});
-  std::vector<Json> qq;
+  std::vector<Panel> qq;
   std::vector<PageData::Row> rows;
   double worst = 0;
   for (int k = kEps; k <= kTau2; ++k) {

@@ -1,8 +1,9 @@
 // Figure 1 (architecture), Figure 17 (loss curves) and Table 1 (cost): about the models themselves.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <chrono>
+#include <nlohmann/json.hpp>
 
 #include "penn/base/parallel.h"
 #include "penn/reproduce/draw.h"
@@ -73,7 +74,7 @@ PageData draw_architecture(const PaperItem& item, Session& session) {
 
 PageData draw_loss_curves(const PaperItem& item, Session& session) {
   PageData page(item, "Training and validation loss of the seven models.", session.options());
-  std::vector<Json> panels;
+  std::vector<Panel> panels;
   std::vector<PageData::Row> rows;
   double largest = 0;
   for (const std::string& name : item.models) {
@@ -101,8 +102,8 @@ PageData draw_cost(const PaperItem& item, Session& session) {
     const Estimator& model = page.use_model(name, session);
     const ModelInfo& info = model.info();
     const int64_t batch = info.steps > 0 ? info.trajectories / info.steps : 0;
-    const int64_t dataset = info.training.contains("dataset") && info.training.at("dataset").is_number() ? info.training.at("dataset").get<int64_t>() : 0;
-    const bool has_folder = info.training.contains("dataset_folder") && info.training.at("dataset_folder") != "";
+    const int64_t dataset = info.training->contains("dataset") && info.training->at("dataset").is_number() ? info.training->at("dataset").get<int64_t>() : 0;
+    const bool has_folder = info.training->contains("dataset_folder") && info.training->at("dataset_folder") != "";
     const std::string epochs = dataset > 0 ? std::to_string(info.trajectories / dataset) : has_folder ? "of a given set" : "always new";
     rows.push_back({{name, "ours", std::to_string(info.network.inputs), thousands(info.trajectories), length_text(info.lengths), std::to_string(batch), epochs, fmt::format("{:.2f} h", info.minutes / 60)}});
     rows.push_back({{"", "paper", std::to_string(info.network.inputs), paper.trajectories, paper.length, paper.batch, paper.epochs, fmt::format("{} h", paper.hours)}, true});

@@ -1,5 +1,5 @@
 // Figures 3 to 5: the Ornstein-Uhlenbeck process with fractional Gaussian and Levy noise.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "penn/reproduce/draw.h"
 #include "penn/reproduce/paper_numbers.h"
@@ -28,7 +28,7 @@ PageData draw_oup_estimates(const PaperItem& item, Session& session) {
   const Estimator& model = page.use_model("oup", session);
   const Evaluation& evaluation = session.evaluation("oup");
   const std::string key = page.add_evaluation("oup", model, evaluation, all_parameters(model.system()), false);
-  std::vector<Json> estimates, errors;
+  std::vector<Panel> estimates, errors;
   for (int k = kTau; k <= kAlpha; ++k) estimates.push_back(estimates_panel(key, k)), errors.push_back(error_panel(key, k, kAlpha, kH));
   page.section("(a) Estimates against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles of the estimate at a true value. Dashed: estimate = truth.", estimates);
   page.section("(b) Errors over α and H", "The paper finds the errors of the two intensities largest in a T: H near 0.5, or α near 2.", errors);
@@ -41,7 +41,7 @@ PageData draw_oup_estimates(const PaperItem& item, Session& session) {
 PageData draw_oup_trajectories(const PaperItem& item, Session& session) {
   PageData page(item, "The eight trajectories whose densities Figure 5 shows.", session.options());
   const Estimator& model = page.use_model("oup", session);
-  std::vector<Json> panels;
+  std::vector<Panel> panels;
   for (const TestTrajectory& test : test_trajectories("oup")) {
     const Answer answer = session.answer("oup", test);
     panels.push_back(trajectory_panel(fmt::format("{} {} samples", test.name, answer.observed.n), model, answer));

@@ -1,5 +1,5 @@
 // Figure 2: the exact posterior of the standard Ornstein-Uhlenbeck process beside the mixture, on the same axes.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -53,7 +53,7 @@ PageData draw_exact(const PaperItem& item, Session& session) {
   const System& system = model.system();
   if (!system.exact.is_given()) throw ModelError("the model's system declares no exact posterior", "train it on the shipped system soup");
   const OuProcess process = ou_process(system, system.exact.tau, system.exact.D);
-  std::vector<Json> trajectories, exact_panels, mixture_panels;
+  std::vector<Panel> trajectories, exact_panels, mixture_panels;
   std::vector<PageData::Row> rows;
   for (const TestTrajectory& test : test_trajectories("soup")) {
     const Answer answer = session.answer("soup", test);

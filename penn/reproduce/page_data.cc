@@ -1,9 +1,10 @@
 #include "penn/reproduce/page_data.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "penn/base/files.h"
 #include "penn/report/packed_table.h"
@@ -29,7 +30,7 @@ std::string command_of(const PaperItem& item, const ReproduceOptions& o) {
 }  // namespace
 
 PageData::PageData(const PaperItem& item, std::string caption, const ReproduceOptions& options)
-    : json_({{"kind", "reproduction"},
+    : json_(Json{{"kind", "reproduction"},
              {"item", item.name},
              {"number", item.number},
              {"title", item.title},
@@ -44,11 +45,11 @@ PageData::PageData(const PaperItem& item, std::string caption, const ReproduceOp
              {"sections", Json::array()}}) {}
 
 void PageData::headline(const std::string& what, const std::string& ours, const std::string& paper) {
-  json_["headline"] = {{"what", what}, {"ours", ours}, {"paper", paper}};
+  (*json_)["headline"] = {{"what", what}, {"ours", ours}, {"paper", paper}};
 }
 
 void PageData::note(const std::string& text) {
-  Json& notes = json_["notes"];
+  Json& notes = (*json_)["notes"];
   if (std::find(notes.begin(), notes.end(), text) == notes.end()) notes.push_back(text);
 }
 
@@ -62,7 +63,7 @@ void PageData::note_length(const Estimator& model, const Answer& answer) {
 
 const Estimator& PageData::use_model(const std::string& name, Session& session) {
   const Estimator& model = session.estimator(name);
-  for (const Json& known : json_["models"])
+  for (const Json& known : (*json_)["models"])
     if (known.at("name") == name) return model;
   const ModelInfo& info = model.info();
   Json entry = {{"name", name},
@@ -74,13 +75,15 @@ const Estimator& PageData::use_model(const std::string& name, Session& session) 
                 {"components", info.network.mixture.components},
                 {"covariance", info.network.mixture.full ? "full" : "diagonal"}};
   for (const char* key : {"preset", "dataset"})
-    if (info.training.contains(key)) entry[key] = info.training.at(key);
-  json_["models"].push_back(std::move(entry));
+    if (info.training->contains(key)) entry[key] = info.training->at(key);
+  (*json_)["models"].push_back(std::move(entry));
   return model;
 }
 
-void PageData::section(const std::string& heading, const std::string& note, std::vector<Json> panels) {
-  json_["sections"].push_back({{"heading", heading}, {"note", note}, {"panels", std::move(panels)}});
+void PageData::section(const std::string& heading, const std::string& note, std::vector<Panel> panels) {
+  Json list = Json::array();
+  for (Panel& panel : panels) list.push_back(std::move(*panel));
+  (*json_)["sections"].push_back({{"heading", heading}, {"note", note}, {"panels", std::move(list)}});
 }
 
 void PageData::table(const std::string& heading, const std::string& note, const std::vector<std::string>& head, const std::vector<Row>& rows) {
@@ -104,7 +107,7 @@ std::string PageData::add_evaluation(const std::string& name, const Estimator& m
   entry["truth"] = chosen(kept.truth);
   entry["estimate"] = chosen(kept.mean);
   if (with_sd) entry["sd"] = chosen(kept.sd);
-  json_["evaluations"][name] = std::move(entry);
+  (*json_)["evaluations"][name] = std::move(entry);
   return name;
 }
 
@@ -112,28 +115,28 @@ std::string PageData::add_posterior(const std::string& key, const Estimator& mod
   Json result = Json::parse(inference_json(model.system(), model.observation(), {answer.inference}, {answer.observed}, answer.test.theta)).at("results").at(0);
   Json kept;  // what the plots need; the trajectory has a panel of its own
   for (const char* field : {"parameters", "weights", "means", "factors", "log_weights", "coordinates", "truth", "n"}) kept[field] = result.at(field);
-  json_["posteriors"][key] = std::move(kept);
+  (*json_)["posteriors"][key] = std::move(kept);
   note_length(model, answer);
   return key;
 }
 
-Json trajectory_panel(const std::string& title, const Estimator& model, const Answer& answer, bool overlay) {
+Panel trajectory_panel(const std::string& title, const Estimator& model, const Answer& answer, bool overlay) {
   const Json result = Json::parse(inference_json(model.system(), model.observation(), {answer.inference}, {answer.observed}, {})).at("results").at(0);
   Json trajectory = result.at("trajectory");
   for (Json& channel : trajectory["values"])
     for (Json& value : channel) value = five_digits(value.get<double>());
-  return {{"type", "trajectory"}, {"title", title}, {"note", parameters_text(model.system(), answer.test.theta)}, {"overlay", overlay}, {"trajectory", trajectory}};
+  return Json{{"type", "trajectory"}, {"title", title}, {"note", parameters_text(model.system(), answer.test.theta)}, {"overlay", overlay}, {"trajectory", trajectory}};
 }
 
-Json pair_panel(const std::string& title, const std::string& posterior, int x, int y, double threshold, const std::vector<double>& range) {
+Panel pair_panel(const std::string& title, const std::string& posterior, int x, int y, double threshold, const std::vector<double>& range) {
   Json panel = {{"type", "pair"}, {"title", title}, {"posterior", posterior}, {"x", x}, {"y", y}, {"threshold", threshold}};
   if (!range.empty()) panel["range"] = range;
   return panel;
 }
 
-Json density_panel(const std::string& title, const System& system, int x, int y, const std::vector<double>& range, int cells, const std::vector<float>& values,
+Panel density_panel(const std::string& title, const System& system, int x, int y, const std::vector<double>& range, int cells, const std::vector<float>& values,
                    const std::vector<double>& truth, const std::vector<double>& estimate) {
-  return {{"type", "density"},
+  return Json{{"type", "density"},
           {"title", title},
           {"parameters", {parameter(system.parameters[static_cast<size_t>(x)]), parameter(system.parameters[static_cast<size_t>(y)])}},
           {"range", range},
@@ -142,19 +145,19 @@ Json density_panel(const std::string& title, const System& system, int x, int y,
           {"values", packed_table(values, static_cast<size_t>(cells), static_cast<size_t>(cells))}};
 }
 
-Json estimates_panel(const std::string& evaluation, int column) { return {{"type", "estimates"}, {"evaluation", evaluation}, {"k", column}}; }
+Panel estimates_panel(const std::string& evaluation, int column) { return Json{{"type", "estimates"}, {"evaluation", evaluation}, {"k", column}}; }
 
-Json error_panel(const std::string& evaluation, int column, int x, int y) {
-  return {{"type", "error_map"}, {"evaluation", evaluation}, {"k", column}, {"x", x}, {"y", y}};
+Panel error_panel(const std::string& evaluation, int column, int x, int y) {
+  return Json{{"type", "error_map"}, {"evaluation", evaluation}, {"k", column}, {"x", x}, {"y", y}};
 }
 
-Json z_panel(const std::string& title, const std::string& evaluation, const std::vector<int>& columns) {
-  return {{"type", "z"}, {"title", title}, {"evaluation", evaluation}, {"columns", columns}};
+Panel z_panel(const std::string& title, const std::string& evaluation, const std::vector<int>& columns) {
+  return Json{{"type", "z"}, {"title", title}, {"evaluation", evaluation}, {"columns", columns}};
 }
 
-Json qq_panel(const std::string& evaluation, int column) { return {{"type", "qq"}, {"evaluation", evaluation}, {"k", column}}; }
+Panel qq_panel(const std::string& evaluation, int column) { return Json{{"type", "qq"}, {"evaluation", evaluation}, {"k", column}}; }
 
-Json matrix_panel(const std::string& title, const System& system, const std::vector<std::vector<double>>& matrix, bool diverging) {
+Panel matrix_panel(const std::string& title, const System& system, const std::vector<std::vector<double>>& matrix, bool diverging) {
   Json parameters = Json::array(), rows = Json::array();
   for (const Parameter& p : system.parameters) parameters.push_back(parameter(p));
   for (const std::vector<double>& row : matrix) {
@@ -162,23 +165,23 @@ Json matrix_panel(const std::string& title, const System& system, const std::vec
     for (const double v : row) cells.push_back(five_digits(v));
     rows.push_back(cells);
   }
-  return {{"type", "matrix"}, {"title", title}, {"parameters", parameters}, {"matrix", rows}, {"diverging", diverging}};
+  return Json{{"type", "matrix"}, {"title", title}, {"parameters", parameters}, {"matrix", rows}, {"diverging", diverging}};
 }
 
-Json loss_panel(const std::string& title, const ModelInfo& info) {
+Panel loss_panel(const std::string& title, const ModelInfo& info) {
   Json curve = Json::array();
   for (const LossPoint& p : info.curve) curve.push_back({{"minutes", five_digits(p.minutes)}, {"train", five_digits(p.train_nll)}, {"validation", five_digits(p.validation_nll)}});
-  return {{"type", "loss"}, {"title", title}, {"curve", curve}};
+  return Json{{"type", "loss"}, {"title", title}, {"curve", curve}};
 }
 
-Json curves_panel(const std::string& title, const std::vector<NamedCurve>& curves) {
+Panel curves_panel(const std::string& title, const std::vector<NamedCurve>& curves) {
   Json list = Json::array();
   for (const NamedCurve& c : curves) {
     Json points = Json::array();
     for (const LossPoint& p : c.info->curve) points.push_back({p.trajectories, five_digits(p.validation_nll)});
     list.push_back({{"name", c.name}, {"points", points}});
   }
-  return {{"type", "curves"}, {"title", title}, {"x", "trajectories seen"}, {"y", "validation NLL"}, {"curves", list}};
+  return Json{{"type", "curves"}, {"title", title}, {"x", "trajectories seen"}, {"y", "validation NLL"}, {"curves", list}};
 }
 
 std::vector<std::vector<double>> correlation_matrix(const CalibrationReport& report, bool sd) {

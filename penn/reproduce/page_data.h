@@ -1,16 +1,18 @@
 // The data of one page, {"kind": "reproduction", ...} of web/README.md, put together piece by piece.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
+#include "penn/base/json_box.h"
 #include "penn/reproduce/paper_items.h"
 #include "penn/reproduce/session.h"
 
 namespace penn {
 
 using Json = nlohmann::ordered_json;
+using Panel = JsonBox;
 
 class PageData {
  public:
@@ -20,7 +22,7 @@ class PageData {
   void headline(const std::string& what, const std::string& ours, const std::string& paper);
   void note(const std::string& text);
   const Estimator& use_model(const std::string& name, Session& session);  // opens it; how it was trained is shown, once per name
-  void section(const std::string& heading, const std::string& note, std::vector<Json> panels);
+  void section(const std::string& heading, const std::string& note, std::vector<Panel> panels);
   // Rows of text, ours or the paper's.
   struct Row {
     std::vector<std::string> cells;
@@ -33,32 +35,32 @@ class PageData {
   std::string add_posterior(const std::string& key, const Estimator& model, const Answer& answer);
   void note_length(const Estimator& model, const Answer& answer);  // where it is not the paper's, or beyond what was trained; add_posterior does so itself
 
-  const Json& json() const { return json_; }
+  const Json& json() const { return *json_; }
 
  private:
-  Json json_;
+  JsonBox json_;
 };
 
 // ---- panels; indices of parameters count within the system, of an evaluation within its columns
-Json trajectory_panel(const std::string& title, const Estimator& model, const Answer& answer, bool overlay = false);
+Panel trajectory_panel(const std::string& title, const Estimator& model, const Answer& answer, bool overlay = false);
 // range: {low, high} of the two axes, or none
-Json pair_panel(const std::string& title, const std::string& posterior, int x, int y, double threshold, const std::vector<double>& range = {});
+Panel pair_panel(const std::string& title, const std::string& posterior, int x, int y, double threshold, const std::vector<double>& range = {});
 // A density on a grid of cells x cells over range {x0, x1, y0, y1}, row 0 at y0.
-Json density_panel(const std::string& title, const System& system, int x, int y, const std::vector<double>& range, int cells, const std::vector<float>& values,
+Panel density_panel(const std::string& title, const System& system, int x, int y, const std::vector<double>& range, int cells, const std::vector<float>& values,
                    const std::vector<double>& truth, const std::vector<double>& estimate);
-Json estimates_panel(const std::string& evaluation, int column);
-Json error_panel(const std::string& evaluation, int column, int x, int y);
-Json z_panel(const std::string& title, const std::string& evaluation, const std::vector<int>& columns);
-Json qq_panel(const std::string& evaluation, int column);
-Json matrix_panel(const std::string& title, const System& system, const std::vector<std::vector<double>>& matrix, bool diverging);
+Panel estimates_panel(const std::string& evaluation, int column);
+Panel error_panel(const std::string& evaluation, int column, int x, int y);
+Panel z_panel(const std::string& title, const std::string& evaluation, const std::vector<int>& columns);
+Panel qq_panel(const std::string& evaluation, int column);
+Panel matrix_panel(const std::string& title, const System& system, const std::vector<std::vector<double>>& matrix, bool diverging);
 // A loss curve: train and validation of one model against minutes.
-Json loss_panel(const std::string& title, const ModelInfo& info);
+Panel loss_panel(const std::string& title, const ModelInfo& info);
 // Validation curves of several models against trajectories seen.
 struct NamedCurve {
   std::string name;
   const ModelInfo* info;
 };
-Json curves_panel(const std::string& title, const std::vector<NamedCurve>& curves);
+Panel curves_panel(const std::string& title, const std::vector<NamedCurve>& curves);
 
 // Mean and SD of the pairwise correlations as full matrices.
 std::vector<std::vector<double>> correlation_matrix(const CalibrationReport& report, bool sd);

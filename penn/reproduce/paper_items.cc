@@ -1,6 +1,6 @@
 #include "penn/reproduce/paper_items.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

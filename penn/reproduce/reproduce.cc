@@ -1,6 +1,8 @@
 #include "penn/reproduce/reproduce.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/files.h"

@@ -1,6 +1,6 @@
 #include "penn/reproduce/session.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

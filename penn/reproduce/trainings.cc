@@ -1,6 +1,8 @@
 #include "penn/reproduce/trainings.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
@@ -38,10 +40,10 @@ std::string training_command(const Training& training, double minutes, const std
 
 void check_training(const Model& model, const Training& training) {
   const ModelInfo& info = model.info;
-  const int64_t dataset = info.training.contains("dataset") && info.training.at("dataset").is_number() ? info.training.at("dataset").get<int64_t>() : -1;
+  const int64_t dataset = info.training->contains("dataset") && info.training->at("dataset").is_number() ? info.training->at("dataset").get<int64_t>() : -1;
   const System system = find_system(training.system);
   const int64_t length = system.simulation.length.high;
-  const bool is_same = model.system.text == system.text && info.lengths.low == length && info.lengths.high == length && info.training.value("preset", "") == "fast" &&
+  const bool is_same = model.system.text == system.text && info.lengths.low == length && info.lengths.high == length && info.training->value("preset", "") == "fast" &&
                        info.network.mixture.parameterisation == fast_network(1, 1).mixture.parameterisation && info.widths.is_empty();
   if (!is_same || info.network.mixture.components != training.components || info.network.mixture.full != training.full ||
       dataset != training.trajectories)

@@ -2,7 +2,7 @@
 // refusal skips the work. Draining (reading what nobody wants, for a moment) lets a client that is still sending see its answer.
 #include "penn/serve/http_server.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>

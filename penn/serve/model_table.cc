@@ -1,6 +1,6 @@
 #include "penn/serve/model_table.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <filesystem>

@@ -2,7 +2,7 @@
 // everything it depends on, and loads it. No shell is involved, and nothing but text made by kernel_source reaches the compiler.
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

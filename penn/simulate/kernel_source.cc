@@ -1,6 +1,6 @@
 // Prints a StepCode as C++ over lanes (penn/noise/lanes.h). The text is made of our own words and of numbers only: no
 // name or text of the system file gets into it.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

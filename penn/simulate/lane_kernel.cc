@@ -2,7 +2,7 @@
 // system. The cost of fetching an instruction is paid once for many lanes, whose values stand side by side in a row of
 // the frame (a register of this machine). The result of an instruction stays in vector registers, too: most operations
 // take one operand from the operation before, and then it need not go through memory.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>

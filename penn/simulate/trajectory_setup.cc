@@ -1,6 +1,6 @@
 #include "penn/simulate/trajectory_setup.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cmath>
 

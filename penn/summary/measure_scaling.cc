@@ -1,6 +1,6 @@
 // The units of every channel, from training trajectories: quantiles of values and of their differences, pooled over
 // trajectories and times.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // See summary.h. Trajectories are turned into lanes, kRow at a time; the rows of the table do the rest.
 #include "penn/summary/summary.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <cassert>
 

@@ -1,5 +1,5 @@
 // `penn info SYSTEM`: what was parsed, in words and formulas.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

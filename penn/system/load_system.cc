@@ -1,5 +1,5 @@
 // Finding system files by name, and choosing one of their observations.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <filesystem>
 

@@ -1,5 +1,5 @@
 // A precedence-climbing parser. Lowest to highest: + -, * /, unary minus, ^ (from the right, so -x^2 = -(x^2), 2^-3 is fine).
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <charconv>
 #include <cmath>

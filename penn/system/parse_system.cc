@@ -1,6 +1,6 @@
 // System file -> System. Sections are read in the order in which names may refer to each other: constants, parameters, nuisance,
 // noise and state names, definitions, equations, initial values, observations, simulation.
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

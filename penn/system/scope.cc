@@ -1,6 +1,6 @@
 #include "penn/system/scope.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 

@@ -1,6 +1,6 @@
 #include "penn/system/toml_reader.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>

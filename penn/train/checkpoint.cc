@@ -1,6 +1,8 @@
 #include "penn/train/checkpoint.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
+
+#include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"

@@ -1,8 +1,9 @@
 #include "penn/train/train_options.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
 

@@ -1,10 +1,11 @@
 #include "penn/train/trainer.h"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <chrono>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "penn/base/csv.h"
 #include "penn/base/error.h"

@@ -11,12 +11,12 @@ for program in mixture_values write_page write_models; do
   [ -x "$PENN_TEST_PROGRAMS/$program" ] || { echo "run.sh: no program $PENN_TEST_PROGRAMS/$program; build the target $program first" >&2; exit 1; }
 done
 [ -x "$PENN_PROGRAM" ] || { echo "run.sh: no program $PENN_PROGRAM; build the target penn_program first" >&2; exit 1; }
-command -v node >/dev/null || skip "no node; run scripts/setup.sh"
+command -v node >/dev/null || skip "no node; run scripts/setup.sh test"
 CHROMIUM=${CHROMIUM:-$(command -v chromium || true)}
-[ -n "$CHROMIUM" ] || skip "no chromium; run scripts/setup.sh"
+[ -n "$CHROMIUM" ] || skip "no chromium; run scripts/setup.sh test"
 export CHROMIUM
 if [ ! -d node_modules/playwright-core ]; then
-  command -v npm >/dev/null || skip "no npm; run scripts/setup.sh"
+  command -v npm >/dev/null || skip "no npm; run scripts/setup.sh test"
   npm ci --no-audit --no-fund >/dev/null 2>&1 || skip "npm ci failed; is the registry reachable?"
 fi
 node build.mjs --check

@@ -176,9 +176,10 @@ TEST(network_test, random_weights_are_a_function_of_the_seed_and_start_component
   EXPECT_TRUE(std::equal(a.weights().begin(), a.weights().end(), b.weights().begin()));
   EXPECT_FALSE(std::equal(a.weights().begin(), a.weights().end(), c.weights().begin()));
   double sum = 0;
-  for (const WeightBlock& block : a.blocks())
-    if (&block != &a.blocks().back())
-      for (size_t i = 0; i < block.size(); ++i) EXPECT_LE(std::fabs(a.weights()[block.offset + i]), block.spread);
+  for (const WeightBlock& block : a.blocks()) {
+    if (&block == &a.blocks().back()) continue;
+    for (size_t i = 0; i < block.size(); ++i) EXPECT_LE(std::fabs(a.weights()[block.offset + i]), block.spread);
+  }
   const float* bias = a.weights().data() + a.blocks().back().offset;
   for (size_t i = 10 + 4; i < 50; ++i) sum += bias[i] * bias[i];
   EXPECT_NEAR(sum / 36, 0.25, 0.15);  // SD 1 / sqrt(4): standard error 0.06

@@ -95,8 +95,11 @@ TEST(gradient_basis_test, the_first_basis_diagonalises_the_first_gradient) {
     const Floats d = to_basis(basis, g);
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
-        if (i != j) EXPECT_NEAR(d[static_cast<size_t>(i * n + j)], 0, 1e-4) << i << " " << j;
-        else if (i > 0) EXPECT_LE(std::fabs(d[static_cast<size_t>(i * n + i)]), std::fabs(d[static_cast<size_t>((i - 1) * n + i - 1)]) + 1e-4);  // largest first
+        if (i != j) {
+          EXPECT_NEAR(d[static_cast<size_t>(i * n + j)], 0, 1e-4) << i << " " << j;
+        } else if (i > 0) {
+          EXPECT_LE(std::fabs(d[static_cast<size_t>(i * n + i)]), std::fabs(d[static_cast<size_t>((i - 1) * n + i - 1)]) + 1e-4);  // largest first
+        }
       }
   }
 }
@@ -122,7 +125,9 @@ TEST(gradient_basis_test, repeated_refreshing_finds_the_eigenvectors) {
   const Floats d = product(product(flipped(q, m, m), mean, m, m, m), q, m, m, m);
   for (size_t i = 0; i < m; ++i)
     for (size_t j = 0; j < m; ++j)
-      if (i != j) EXPECT_LT(std::fabs(d[i * m + j]), 0.02 * d[0]);
+      if (i != j) {
+        EXPECT_LT(std::fabs(d[i * m + j]), 0.02 * d[0]);
+      }
   EXPECT_GT(d[0], d[m * m - 1] * 100);  // largest first
 }
 
@@ -159,7 +164,9 @@ TEST(decomposition_test, eigenvectors_are_orthonormal_and_in_falling_order) {
     for (size_t j = 0; j < n; ++j) symmetric[i * n + j] = static_cast<double>(a[i * n + j]) + a[j * n + i];
   eigenvectors(symmetric.data(), n, vectors.data(), values);
   for (size_t k = 0; k < n; ++k) {
-    if (k > 0) EXPECT_LE(values[k], values[k - 1]);
+    if (k > 0) {
+      EXPECT_LE(values[k], values[k - 1]);
+    }
     for (size_t i = 0; i < n; ++i) {
       double sum = 0;
       for (size_t j = 0; j < n; ++j) sum += symmetric[i * n + j] * vectors[j * n + k];
@@ -177,7 +184,9 @@ TEST(decomposition_test, orthonormal_columns_span_what_the_columns_span) {
   for (size_t i = 0; i < n; ++i)
     for (size_t j = 0; j < n; ++j) {
       EXPECT_NEAR(one[i * n + j], i == j, 1e-6);
-      if (i > j) EXPECT_NEAR(r[i * n + j], 0, 1e-5);  // upper triangular
+      if (i > j) {
+        EXPECT_NEAR(r[i * n + j], 0, 1e-5);  // upper triangular
+      }
     }
 }
 

@@ -161,8 +161,11 @@ TEST(gradients_test, balance_pulls_the_mean_weights_of_the_components_together) 
   const size_t offset = step.network.blocks().back().offset;
   for (size_t i = 0; i < static_cast<size_t>(step.network.output_size()); ++i) {
     const double pull = with.gradient()[offset + i] - without.gradient()[offset + i];
-    if (i < 4) EXPECT_EQ(pull < -0.03, i == 1) << i;  // a step against the gradient raises it
-    else EXPECT_EQ(pull, 0) << i;
+    if (i < 4) {
+      EXPECT_EQ(pull < -0.03, i == 1) << i;  // a step against the gradient raises it
+    } else {
+      EXPECT_EQ(pull, 0) << i;
+    }
   }
 }
 

@@ -32,8 +32,8 @@ add("network.decoder.last.weight", [K, W]); add("network.decoder.last.bias", [K]
 add("familiarity.mean", [H]); add("familiarity.directions", [1, H], values=[1, 0]); add("familiarity.spread", [1], values=[1])
 for name in ("inside", "outside"): add("familiarity." + name, [1001], values=[i / 100 for i in range(1001)])
 add("values.low", [1], values=[-3]); add("values.high", [1], values=[3])
-network = {"inputs": 1, "parameters": M, "components": N, "covariance": "full", "encoders": ["lstm"], "encoder_settings": {"lstm": {"hidden": H, "kernel": "auto", "layers": 1}},
-           "link": "relative", "decoder_blocks": 1, "decoder_width": W, "length": [12, 12], "sampling": [1, 1]}
+network = {"inputs": 1, "parameters": M, "components": N, "covariance": "full", "encoders": ["lstm"], "encoder_settings": {"lstm": {"hidden": H, "layers": 1}},
+           "link": "widths", "decoder_blocks": 1, "decoder_width": W, "length": [12, 12], "sampling": [1, 1]}
 summary = {"lengths": [12, 12], "sampling": [1, 1], "on_lattice": [False], "discarded_share": 0, "validation_nll": -1, "steps": 1, "trajectories": 1, "minutes": 1}
 head, at, body = {"__metadata__": {"format": "penn model 2", "version": "0", "system": SYSTEM, "observation": "", "network": json.dumps(network), "training": "{}",
                                    "summary": json.dumps(summary)}}, 0, b""

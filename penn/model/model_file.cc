@@ -93,7 +93,12 @@ Model open_model(const SafetensorsFile& file) {
   try {
     system = parse_system(info.system_text, file.name() + " (system)");
     observation = system.observation_index(info.observation);
-    info.network = network_options_from_json(parse_entry(file, "network"));
+    const json network = parse_entry(file, "network");  // names the file itself where it fails
+    try {
+      info.network = network_options_from_json(network);
+    } catch (const ModelError& error) {
+      refuse(error.what(), error.hint());
+    }
     info.training = parse_entry(file, "training");
     const json summary = parse_entry(file, "summary");
     info.lengths = {summary.at("lengths").at(0).get<int64_t>(), summary.at("lengths").at(1).get<int64_t>()};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "penn/base/error.h"
@@ -157,6 +158,12 @@ Rows softmax(std::vector<Rows>& x) {
   return largest + map(sum, [](double v) { return std::log(v); });
 }
 
+bool all_finite(const float* x, int64_t count) {
+  bool is_finite = true;
+  for (int64_t i = 0; i < count; ++i) is_finite &= std::fabs(x[i]) <= std::numeric_limits<float>::max();  // false for NaN
+  return is_finite;
+}
+
 // Everything of eight rows at a time.
 class MixtureLoss {
  public:
@@ -307,7 +314,7 @@ void mixture_rows(const MixtureShape& shape, int64_t first, int64_t last, const 
     const Rows value = loss.density(gradient != nullptr);
     const std::vector<Rows>* g = gradient ? &loss.gradient(auxiliary) : nullptr;
     for (int r = 0; r < count; ++r) {
-      bool is_good = std::fabs(value[r]) <= kMixtureLimit;  // false for NaN
+      bool is_good = std::fabs(value[r]) <= kMixtureLimit && all_finite(raw + (b + r) * K, K) && all_finite(theta + (b + r) * M, M);  // an infinite scale is one that is capped, not a NaN
       if (g && is_good)
         for (const Rows& x : *g) is_good = is_good && std::fabs(x[r]) <= kMixtureLimit;
       bad[b + r] = !is_good;

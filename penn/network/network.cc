@@ -86,6 +86,7 @@ void Network::embed_backward(const float* dembedding, LstmEncoder::State& state,
 }
 
 void Network::decode(const float* embedding, int64_t B, float* raw, int threads) const {
+  if (B == 0) return;
   const int64_t rows = std::min<int64_t>(kRowTile, (B + threads - 1) / threads);
   parallel_for((B + rows - 1) / rows, threads, [&](int64_t tile, int) {
     const int64_t first = tile * rows, count = std::min(rows, B - first);

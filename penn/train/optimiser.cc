@@ -152,9 +152,11 @@ bool Optimiser::set_state(const State& state) {
   average_ = state.average;
   steps_ = state.steps;
   const float* from = state.bases.data();
-  if (state.steps > 0)
-    for (Matrix& w : matrices_)
-      if (w.basis) from = w.basis->read(from);
+  for (Matrix& w : matrices_) {
+    if (!w.basis) continue;
+    if (state.steps > 0) from = w.basis->read(from);
+    else w.basis.emplace(w.basis->rows(), w.basis->columns());  // as before the first step: it must not remember later ones
+  }
   return true;
 }
 

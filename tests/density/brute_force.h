@@ -1,6 +1,7 @@
 // Slow independent answers for the mixture tests: explicit formulas, quadrature on grids, random mixtures.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>
@@ -39,17 +40,31 @@ inline double integral_2d(double xlo, double xhi, double ylo, double yhi, int n,
   return integral(xlo, xhi, n, [&](double x) { return integral(ylo, yhi, n, [&](double y) { return f(x, y); }); });
 }
 
+// The paper's map from unconstrained numbers to a mixture, in doubles: N logits, N M means, N M gammas with u_kk = softplus(gamma), N M(M-1)/2 strictly upper
+// entries row by row.
+inline GaussianMixture from_numbers(const std::vector<double>& y, std::size_t n, std::size_t m) {
+  std::vector<double> log_weights(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(n)), means(n * m), factors(n * m * m, 0.0);
+  std::size_t at = n;
+  for (double& v : means) v = y[at++];
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t k = 0; k < m; ++k, ++at) factors[(j * m + k) * m + k] = std::max(y[at], 0.0) + std::log1p(std::exp(-std::fabs(y[at])));
+  for (std::size_t j = 0; j < n; ++j)
+    for (std::size_t k = 0; k < m; ++k)
+      for (std::size_t l = k + 1; l < m; ++l) factors[(j * m + k) * m + l] = y[at++];
+  return GaussianMixture::from_factors(log_weights, means, factors);
+}
+
 // Random mixture: means of size spread, factors with diagonal softplus(N(0.5, 0.5)) and off-diagonals N(0, 0.7).
 inline GaussianMixture random_mixture(std::size_t components, std::size_t dimension, std::uint64_t seed,
                                       double spread = 2.0) {
   DrawStream draws(seed);
-  std::vector<double> y(GaussianMixture::free_size(components, dimension, CovarianceKind::kFull));
+  std::vector<double> y(components * (1 + 2 * dimension + dimension * (dimension - 1) / 2));
   std::size_t i = 0;
   for (; i < components; ++i) y[i] = draws.normal();
   for (; i < components * (1 + dimension); ++i) y[i] = spread * draws.normal();
   for (; i < components * (1 + 2 * dimension); ++i) y[i] = 0.5 + 0.5 * draws.normal();
   for (; i < y.size(); ++i) y[i] = 0.7 * draws.normal();
-  return GaussianMixture::from_free_vector(y, components, dimension, CovarianceKind::kFull);
+  return from_numbers(y, components, dimension);
 }
 
 // The three shapes every function must survive in two dimensions: overlapping, far apart (500 SDs) with a narrow

@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kCount = 20, kLength = 150;
 
 Estimator sign_estimator(bool on_lattice) {
-  ModelFile model = open_model(std::filesystem::path(PENN_SOURCE_DIR) / "fuzz/corpus/model/tiny.safetensors");
+  Model model = open_model(std::filesystem::path(PENN_SOURCE_DIR) / "fuzz/corpus/model/tiny.safetensors");
   model.system = parse_system(R"toml(
 name = "side"
 [parameters]

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <random>
 
-#include "base/files_for_tests.h"
 #include "penn/base/error.h"
 #include "penn/density/box_coordinates.h"
 #include "penn/infer/evaluation.h"
@@ -108,20 +107,20 @@ TEST(measure_widths_test, parameters_are_not_mixed_up) {
 
 // What the combination of trajectories relies on (mixture_product.h): whatever the factors, no component is wider than the prior.
 TEST(measure_widths_test, no_component_becomes_wider_than_the_box) {
-  const ModelFile model = open_model(find_model("cfhn-mean"));
+  const Model model = open_model(find_model("cfhn-mean"));
   const MixtureShape& shape = model.info.network.mixture;
   std::mt19937_64 random(3);
   std::normal_distribution<float> normal(0, 1.5f);
-  std::vector<float> free(static_cast<size_t>(shape.size()));
+  std::vector<float> raw(static_cast<size_t>(shape.size()));
   const std::vector<double> wider(static_cast<size_t>(shape.parameters), kLargestWidthFactor);
   for (int i = 0; i < 20; ++i) {
-    for (float& x : free) x = normal(random);
-    const Posterior before = posterior_of(model, free, {}), after = posterior_of(model, free, wider);
+    for (float& x : raw) x = normal(random);
+    const Posterior before = posterior_of(model, raw, {}), after = posterior_of(model, raw, wider);
     for (size_t j = 0; j < before.components(); ++j)
       for (size_t k = 0; k < before.dimension(); ++k) {
         const double narrow = before.mixture().component_covariance(j)(k, k), wide = after.mixture().component_covariance(j)(k, k);
         EXPECT_GE(wide, narrow);
-        EXPECT_LE(wide, 1 / shape.least_precision[k] + 1e-9);  // all in box coordinates
+        EXPECT_LE(wide, 1 / shape.precision_floor[k] + 1e-9);  // all in box coordinates
       }
   }
 }
@@ -151,38 +150,31 @@ TEST(measure_widths_test, a_damaged_correction_is_refused) {
 
 // A shipped model whose network is made to say posteriors a tenth too narrow: the biases of the diagonals' logarithms. Distances between components are told in widths and
 // shrink with them; the correction, which leaves them, has to make the components wider by more than a tenth.
-void save_narrowed(const std::filesystem::path& path, const ModelFile& model) {
+Model narrowed(Model model) {
   const size_t N = static_cast<size_t>(model.info.network.mixture.components), M = static_cast<size_t>(model.info.network.mixture.parameters);
-  std::vector<std::vector<char>> values;
-  std::vector<TensorView> tensors;
-  for (const TensorInfo& t : model.file.tensors()) {
-    values.emplace_back(t.end - t.begin);
-    model.file.read_bytes(t, values.back().data());
-    if (t.name == "network.decoder.last.bias")
-      for (size_t i = N * (1 + M); i < N * (1 + 2 * M); ++i) reinterpret_cast<float*>(values.back().data())[i] += std::log(1.1f);
-    tensors.push_back({t.name, t.type, t.shape, values.back().data()});
-  }
-  Metadata metadata = model.file.metadata();
-  metadata.erase("widths");
-  write_safetensors(path, metadata, std::move(tensors));
+  const WeightBlock& bias = model.network.blocks().back();
+  EXPECT_EQ(bias.name, "decoder.last.bias");
+  for (size_t i = N * (1 + M); i < N * (1 + 2 * M); ++i) model.network.weights()[bias.offset + i] += std::log(1.1f);
+  model.info.widths = {};
+  return model;
 }
 
 TEST(measure_widths_test, a_model_that_says_too_little_is_mended) {
-  const TestDirectory folder;
-  save_narrowed(folder / "narrow", open_model(find_model("soup")));
-  const auto largest_sd = [&](const char* name) {
-    const Evaluation e = evaluate(Estimator(open_model(folder / name), 2), name, {.count = 3000, .length = 1000, .threads = 2});
+  const Model narrow = narrowed(open_model(find_model("soup")));
+  const auto largest_sd = [&](const Model& model) {
+    const Evaluation e = evaluate(Estimator(model, 2), "soup", {.count = 3000, .length = 1000, .threads = 2});
     return std::max(e.report.parameters[0].z.sd, e.report.parameters[1].z.sd);
   };
-  EXPECT_GT(largest_sd("narrow"), 1.06);
+  EXPECT_GT(largest_sd(narrow), 1.06);
   const WidthOptions options{.lengths = {1000}, .count = 3000, .threads = 2};
-  const std::optional<WidthCorrection> widths = measure_widths(open_model(folder / "narrow"), options);
+  const std::optional<WidthCorrection> widths = measure_widths(narrow, options);
   ASSERT_TRUE(widths);
   for (const double factor : widths->factors) EXPECT_GT(factor, 1.1);
-  save_with_widths(folder / "mended", open_model(folder / "narrow"), *widths);
-  EXPECT_NEAR(largest_sd("mended"), 1, 0.04);
+  Model mended = narrow;
+  mended.info.widths = *widths;
+  EXPECT_NEAR(largest_sd(mended), 1, 0.04);
   // What a model already has is left out of account, and the same comes out.
-  EXPECT_EQ(measure_widths(open_model(folder / "mended"), options)->factors, widths->factors);
+  EXPECT_EQ(measure_widths(mended, options)->factors, widths->factors);
 }
 
 TEST(measure_widths_test, can_be_stopped) {

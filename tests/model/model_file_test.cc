@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 
 #include "base/files_for_tests.h"
 #include "penn/base/error.h"
@@ -48,6 +49,48 @@ TEST(model_file_test, a_shipped_model_is_found_by_the_name_of_its_system_and_obs
   EXPECT_EQ(shipped_model("models/test-case"), "");
   unsetenv("PENN_SHARE");
   EXPECT_THROW(find_model("test-case"), ModelError);
+}
+
+// A file with one entry of its description of the network changed.
+std::string refusal_after(const fs::path& from, const fs::path& to, const std::function<void(nlohmann::json&)>& change) {
+  const SafetensorsFile file(from);
+  Metadata metadata = file.metadata();
+  nlohmann::json network = nlohmann::json::parse(metadata["network"]);
+  change(network);
+  metadata["network"] = network.dump();
+  std::vector<std::vector<char>> values;
+  std::vector<TensorView> tensors;
+  for (const TensorInfo& t : file.tensors()) {
+    values.emplace_back(t.end - t.begin);
+    file.read_bytes(t, values.back().data());
+    tensors.push_back({t.name, t.type, t.shape, values.back().data()});
+  }
+  write_safetensors(to, metadata, std::move(tensors));
+  return error_text<ModelError>([&] { open_model(to); });
+}
+
+TEST(model_file_test, models_of_version_0_1_that_cannot_be_run_are_refused_with_the_advice_to_train_again) {
+  const TestDirectory folder;
+  const fs::path soup = fs::path(PENN_SOURCE_DIR) / "models/soup.safetensors", old = folder / "old.safetensors";
+  for (const std::string& text : {refusal_after(soup, old, [](nlohmann::json& n) { n["encoder_settings"]["statistics"]["version"] = 2; }),
+                                  refusal_after(soup, old, [](nlohmann::json& n) { n["link"] = "relative"; }), refusal_after(kTiny, old, [](nlohmann::json& n) { n["link"] = "relative"; }),
+                                  refusal_after(soup, old, [](nlohmann::json& n) { n["encoders"] = {"statistics", "convolution"}; })}) {
+    EXPECT_NE(text.find("old.safetensors"), std::string::npos) << text;
+    EXPECT_NE(text.find("train the model again"), std::string::npos) << text;
+  }
+}
+
+TEST(model_file_test, a_model_comes_back_as_it_was_saved) {
+  const TestDirectory folder;
+  const Model model = open_model(fs::path(PENN_SOURCE_DIR) / "models/soup.safetensors");
+  save_model(folder / "a", model);
+  save_model(folder / "b", open_model(folder / "a"));
+  EXPECT_EQ(read_whole(folder / "a"), read_whole(folder / "b"));
+  const Model again = open_model(folder / "a");
+  EXPECT_TRUE(std::equal(model.network.weights().begin(), model.network.weights().end(), again.network.weights().begin()));
+  EXPECT_EQ(model.info.widths.factors, again.info.widths.factors);
+  EXPECT_EQ(model.info.validation_nll, again.info.validation_nll);
+  EXPECT_EQ(model.info.network, again.info.network);
 }
 
 }  // namespace

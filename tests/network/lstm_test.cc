@@ -1,157 +1,148 @@
-// Both fast LSTM kernels against torch::nn::LSTM: value, every gradient, ten training steps.
+// The LSTM against its definition in doubles: values by plain loops, gradients by differences. (tests/referee compares with LibTorch at larger sizes.)
 #include "penn/network/lstm.h"
 
 #include <gtest/gtest.h>
 
-#include "penn/base/error.h"
-#include "penn/kernel/thread_pool.h"
+#include <cmath>
+#include <vector>
+
+#include "network/reference.h"
+#include "penn/network/encoders.h"
 
 namespace penn {
 namespace {
 
-struct Case {
-  int batch, time, channels, hidden, layers;
+using reference::random_floats;
+
+double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+
+// mean over t of the last layer's h: (H). x (T, C).
+std::vector<double> mean_by_definition(const LstmShape& s, const std::vector<double>& weights, const double* x, int64_t T) {
+  const int H = s.hidden;
+  std::vector<std::vector<double>> h(static_cast<size_t>(s.layers), std::vector<double>(static_cast<size_t>(H))), c = h;
+  std::vector<double> mean(static_cast<size_t>(H));
+  for (int64_t t = 0; t < T; ++t) {
+    std::vector<double> input(x + t * s.channels, x + (t + 1) * s.channels);
+    const double* w = weights.data();
+    for (int layer = 0; layer < s.layers; ++layer) {
+      const int I = s.inputs(layer);
+      const double *w_ih = w, *w_hh = w_ih + 4 * H * I, *b_ih = w_hh + 4 * H * H, *b_hh = b_ih + 4 * H;
+      w += s.weight_count(layer);
+      std::vector<double>&ho = h[static_cast<size_t>(layer)], &co = c[static_cast<size_t>(layer)], before = ho;
+      for (int k = 0; k < H; ++k) {
+        double gate[4];
+        for (int g = 0; g < 4; ++g) {
+          const int row = g * H + k;
+          gate[g] = b_ih[row] + b_hh[row];
+          for (int i = 0; i < I; ++i) gate[g] += w_ih[row * I + i] * input[static_cast<size_t>(i)];
+          for (int i = 0; i < H; ++i) gate[g] += w_hh[row * H + i] * before[static_cast<size_t>(i)];
+        }
+        double& cell = co[static_cast<size_t>(k)];
+        cell = sigmoid_of(gate[1]) * cell + sigmoid_of(gate[0]) * std::tanh(gate[2]);
+        ho[static_cast<size_t>(k)] = sigmoid_of(gate[3]) * std::tanh(cell);
+      }
+      input = ho;
+    }
+    for (int k = 0; k < H; ++k) mean[static_cast<size_t>(k)] += h.back()[static_cast<size_t>(k)] / static_cast<double>(T);
+  }
+  return mean;
+}
+
+struct Result {
+  std::vector<float> mean, gradient;
 };
 
-// oneDNN's threads meet at every time step in busy loops: on a machine that does other work too, two take minutes.
-struct OneThread {
-  OneThread() { set_pool_threads(1); }
-  ~OneThread() { set_pool_threads(before); }
-  int before = pool_threads();
-};
-
-torch::nn::LSTM make_lstm(const Case& c, int seed) {
-  torch::manual_seed(seed);
-  torch::nn::LSTM lstm(torch::nn::LSTMOptions(c.channels, c.hidden).num_layers(c.layers).batch_first(true));
-  torch::NoGradGuard no_grad;  // larger than the default, so that the gates leave their linear range
-  for (auto& p : lstm->parameters()) p.mul_(2.0);
-  return lstm;
+Result run(const LstmShape& s, int64_t B, int64_t T, const std::vector<float>& weights, const std::vector<float>& x, const std::vector<float>& dmean, LstmMemory memory) {
+  const LstmPass pass(s, B, T, weights.data(), memory);
+  Result result{std::vector<float>(static_cast<size_t>(B * s.hidden)), std::vector<float>(weights.size(), 0.0f)};
+  AlignedVector<float> saved(static_cast<size_t>(pass.tiles()) * pass.saved_floats_per_tile()), gradients(static_cast<size_t>(pass.tiles()) * pass.gradient_floats_per_tile());
+  for (int64_t tile = 0; tile < pass.tiles(); ++tile)
+    pass.forward(tile, x.data(), result.mean.data(), s.hidden, memory == LstmMemory::kNothing ? nullptr : saved.data() + static_cast<size_t>(tile) * pass.saved_floats_per_tile());
+  if (memory == LstmMemory::kNothing) return result;
+  for (int64_t tile = 0; tile < pass.tiles(); ++tile)
+    pass.backward(tile, x.data(), dmean.data(), s.hidden, saved.data() + static_cast<size_t>(tile) * pass.saved_floats_per_tile(),
+                  gradients.data() + static_cast<size_t>(tile) * pass.gradient_floats_per_tile());
+  pass.add_gradients(gradients.data(), result.gradient.data());
+  return result;
 }
 
-// Relative to the largest entry of the expected tensor.
-double difference(const torch::Tensor& a, const torch::Tensor& expected) {
-  return ((a - expected).abs().max() / expected.abs().max().clamp_min(1e-30)).item<double>();
-}
-
-// A loss that weighs every output differently.
-torch::Tensor loss_of(const torch::Tensor& mean, const torch::Tensor& weight) {
-  return (mean * weight + mean.square()).sum();
-}
-
-void expect_equal_to_torch(const Case& c, LstmKernel kernel, std::size_t memory_limit) {
-  SCOPED_TRACE(::testing::Message() << lstm_kernel_name(kernel) << ", batch " << c.batch << ", time " << c.time
-                                    << ", channels " << c.channels << ", hidden " << c.hidden << ", layers "
-                                    << c.layers);
-  torch::nn::LSTM lstm = make_lstm(c, 11);
-  const torch::Tensor x = 2 * torch::randn({c.batch, c.time, c.channels});
-  const torch::Tensor weight = torch::randn({c.batch, c.hidden});
-  std::vector<torch::Tensor> values, gradients[2];
-  for (int k = 0; k < 2; ++k) {
-    lstm->zero_grad();
-    const torch::Tensor input = x.clone().requires_grad_();
-    const torch::Tensor mean = lstm_mean(input, lstm, k == 0 ? LstmKernel::kTorch : kernel, memory_limit);
-    loss_of(mean, weight).backward();
-    values.push_back(mean.detach());
-    for (const auto& p : lstm->parameters()) gradients[k].push_back(p.grad().clone());
-    gradients[k].push_back(input.grad().clone());
-  }
-  EXPECT_LT(difference(values[1], values[0]), 1e-5);
-  const auto names = lstm->named_parameters();
-  for (std::size_t k = 0; k < gradients[0].size(); ++k)
-    EXPECT_LT(difference(gradients[1][k], gradients[0][k]), 1e-4) << (k < names.size() ? names[k].key() : "input");
-}
-
-const Case kCases[] = {{1, 1, 1, 1, 1},  {3, 2, 1, 50, 4},    {37, 53, 1, 50, 4}, {16, 16, 2, 50, 4},
-                       {5, 33, 2, 7, 2}, {17, 100, 1, 20, 3}, {33, 17, 3, 9, 1},  {2, 131, 9, 4, 2}};
-
-TEST(lstm_test, lane_kernel_equals_libtorch_for_odd_sizes) {
-  for (const Case& c : kCases) expect_equal_to_torch(c, LstmKernel::kLane, std::size_t{4} << 30);
-}
-
-TEST(lstm_test, lane_kernel_that_computes_gates_again_equals_libtorch) {
-  for (const Case& c : kCases) expect_equal_to_torch(c, LstmKernel::kLane, 0);
-}
-
-TEST(lstm_test, onednn_kernel_equals_libtorch_for_odd_sizes) {
-  const OneThread one_thread;
-  for (const Case& c : kCases) expect_equal_to_torch(c, LstmKernel::kOnednn, 0);
-}
-
-// Losses of ten Adam steps from the same weights. Differences grow from step to step: 1e-5 relative after ten.
-std::vector<double> ten_losses(LstmKernel kernel) {
-  torch::nn::LSTM lstm = make_lstm({19, 41, 2, 50, 4}, 5);
-  torch::manual_seed(6);
-  const torch::Tensor x = torch::randn({19, 41, 2}), target = 0.3 * torch::randn({19, 50});
-  torch::optim::Adam adam(lstm->parameters(), torch::optim::AdamOptions(5e-3));
-  std::vector<double> losses;
-  for (int step = 0; step < 10; ++step) {
-    adam.zero_grad();
-    const torch::Tensor loss = (lstm_mean(x, lstm, kernel) - target).square().mean();
-    loss.backward();
-    adam.step();
-    losses.push_back(loss.item<double>());
-  }
-  return losses;
-}
-
-TEST(lstm_test, ten_training_steps_give_the_losses_of_libtorch) {
-  const OneThread one_thread;
-  const auto expected = ten_losses(LstmKernel::kTorch);
-  EXPECT_LT(expected[9], 0.9 * expected[0]);  // it does train
-  for (const LstmKernel kernel : {LstmKernel::kLane, LstmKernel::kOnednn}) {
-    const auto losses = ten_losses(kernel);
-    for (int k = 0; k < 10; ++k)
-      EXPECT_NEAR(losses[k], expected[k], 1e-5 * expected[k]) << lstm_kernel_name(kernel) << k;
-  }
-}
-
-TEST(lstm_test, gradients_do_not_depend_on_the_number_of_threads) {
-  const Case c{100, 40, 1, 50, 4};
-  const int threads = pool_threads();
-  std::vector<torch::Tensor> first;
-  for (const int n : {1, 2, 3}) {
-    set_pool_threads(n);
-    torch::nn::LSTM lstm = make_lstm(c, 3);
-    const torch::Tensor x = torch::randn({c.batch, c.time, c.channels});
-    lstm_mean(x, lstm, LstmKernel::kLane).square().sum().backward();
-    const auto parameters = lstm->parameters();
-    for (std::size_t k = 0; k < parameters.size(); ++k) {
-      if (n == 1) first.push_back(parameters[k].grad().clone());
-      else EXPECT_TRUE(torch::equal(parameters[k].grad(), first[k])) << n << " threads";
+TEST(lstm_test, values_and_gradients_follow_the_definition) {
+  const LstmShape s{.channels = 2, .hidden = 3, .layers = 2};
+  const int64_t B = 3, T = 21;  // more than one chunk of 16 steps
+  const std::vector<float> weights = random_floats(s.weight_count(), 1, 0.6), x = random_floats(static_cast<size_t>(B * T * 2), 2), dmean = random_floats(static_cast<size_t>(B * 3), 3);
+  const std::vector<double> exact(weights.begin(), weights.end()), input(x.begin(), x.end());
+  const auto loss = [&](const std::vector<double>& w) {
+    double sum = 0;
+    for (int64_t b = 0; b < B; ++b) {
+      const std::vector<double> mean = mean_by_definition(s, w, input.data() + b * T * 2, T);
+      for (size_t k = 0; k < 3; ++k) sum += mean[k] * dmean[static_cast<size_t>(b) * 3 + k];
+    }
+    return sum;
+  };
+  for (const LstmMemory memory : {LstmMemory::kEverything, LstmMemory::kRecompute}) {
+    const Result result = run(s, B, T, weights, x, dmean, memory);
+    for (int64_t b = 0; b < B; ++b) {
+      const std::vector<double> mean = mean_by_definition(s, exact, input.data() + b * T * 2, T);
+      for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(result.mean[static_cast<size_t>(b) * 3 + k], mean[k], 2e-6);
+    }
+    for (size_t i = 0; i < weights.size(); ++i) {  // differences of step 1e-5 in doubles: exact to 1e-9; floats give 1e-6 of the largest
+      std::vector<double> w = exact;
+      w[i] = exact[i] + 1e-5;
+      const double above = loss(w);
+      w[i] = exact[i] - 1e-5;
+      EXPECT_NEAR(result.gradient[i], (above - loss(w)) / 2e-5, 5e-6) << i;
     }
   }
-  set_pool_threads(threads);
 }
 
-// A second forward pass before the first backward pass must not disturb what the first one remembers.
-TEST(lstm_test, passes_that_overlap_keep_their_own_memory) {
-  const OneThread one_thread;
-  for (const LstmKernel kernel : {LstmKernel::kLane, LstmKernel::kOnednn}) {
-    torch::nn::LSTM lstm = make_lstm({5, 20, 1, 6, 2}, 8);
-    const torch::Tensor a = torch::randn({5, 20, 1}), b = torch::randn({5, 20, 1});
-    lstm_mean(a, lstm, kernel).sum().backward();
-    const torch::Tensor alone = lstm->parameters()[0].grad().clone();
-    lstm->zero_grad();
-    const torch::Tensor first = lstm_mean(a, lstm, kernel);
-    const torch::Tensor second = lstm_mean(b, lstm, kernel);
-    first.sum().backward();
-    EXPECT_TRUE(torch::equal(lstm->parameters()[0].grad(), alone)) << lstm_kernel_name(kernel);
+TEST(lstm_test, what_is_kept_does_not_change_a_bit) {
+  for (const auto& [B, T] : {std::pair<int64_t, int64_t>{1, 1}, {kTileLanes, 16}, {2 * kTileLanes + 5, 50}}) {
+    const LstmShape s{.channels = 1, .hidden = 10, .layers = 3};
+    const std::vector<float> weights = random_floats(s.weight_count(), 4, 0.4), x = random_floats(static_cast<size_t>(B * T), 5), dmean = random_floats(static_cast<size_t>(B * 10), 6);
+    const Result all = run(s, B, T, weights, x, dmean, LstmMemory::kEverything), some = run(s, B, T, weights, x, dmean, LstmMemory::kRecompute);
+    EXPECT_EQ(all.mean, some.mean);
+    EXPECT_EQ(all.gradient, some.gradient);
+    EXPECT_EQ(all.mean, run(s, B, T, weights, x, dmean, LstmMemory::kNothing).mean);
   }
 }
 
-TEST(lstm_test, inference_gives_the_same_value_as_training) {
-  const OneThread one_thread;
-  for (const LstmKernel kernel : {LstmKernel::kLane, LstmKernel::kOnednn}) {
-    torch::nn::LSTM lstm = make_lstm({21, 35, 1, 50, 4}, 9);
-    const torch::Tensor x = torch::randn({21, 35, 1});
-    const torch::Tensor training = lstm_mean(x, lstm, kernel).detach();
-    torch::NoGradGuard no_grad;
-    EXPECT_LT(difference(lstm_mean(x, lstm, kernel), training), 1e-6);
+TEST(lstm_test, a_trajectory_does_not_depend_on_its_neighbours) {
+  const LstmShape s{.channels = 2, .hidden = 7, .layers = 2};
+  const int64_t B = kTileLanes + 3, T = 40;
+  const std::vector<float> weights = random_floats(s.weight_count(), 7, 0.5), x = random_floats(static_cast<size_t>(B * T * 2), 8);
+  const Result all = run(s, B, T, weights, x, {}, LstmMemory::kNothing);
+  for (int64_t b = 0; b < B; ++b) {
+    const std::vector<float> own(x.begin() + b * T * 2, x.begin() + (b + 1) * T * 2);
+    const Result alone = run(s, 1, T, weights, own, {}, LstmMemory::kNothing);
+    EXPECT_EQ(alone.mean, std::vector<float>(all.mean.begin() + b * 7, all.mean.begin() + (b + 1) * 7)) << b;
   }
 }
 
-TEST(lstm_test, unknown_kernel_is_an_error) {
-  EXPECT_THROW(lstm_kernel("fast"), ModelError);
+TEST(lstm_test, an_encoder_gives_the_same_bits_on_any_number_of_threads) {
+  NetworkOptions options = paper_network(1, 1);
+  options.lstm_hidden = 12, options.lstm_layers = 2;
+  WeightList list;
+  LstmEncoder encoder(list, options);
+  const std::vector<float> weights = random_floats(list.size(), 9, 0.3), z = random_floats(100 * 30, 10, 5), dout = random_floats(100 * 12, 11);
+  encoder.fit_input_scaling(z.data(), 100, 30);
+  std::vector<float> first_out, first_gradient;
+  for (const int threads : {1, 2, 3, 5}) {
+    std::vector<float> out(100 * 12), again(out.size()), gradient(weights.size(), 0.0f);
+    LstmEncoder::State state;
+    encoder.forward(weights.data(), z.data(), 100, 30, out.data(), 12, state, threads);
+    encoder.backward(dout.data(), 12, state, gradient.data(), threads);
+    encoder.encode(weights.data(), z.data(), 100, 30, again.data(), 12, threads);
+    EXPECT_EQ(out, again);
+    if (threads == 1) first_out = out, first_gradient = gradient;
+    EXPECT_EQ(out, first_out);
+    EXPECT_EQ(gradient, first_gradient);
+  }
+}
+
+TEST(lstm_test, weights_and_operations_are_counted) {
+  const LstmShape paper;
+  EXPECT_EQ(paper.weight_count(), 200u * (1 + 50 + 2) + 3 * 200u * (50 + 50 + 2));
+  EXPECT_EQ(paper.flops_forward(), 2.0 * 200 * (51 + 3 * 100));
 }
 
 }  // namespace

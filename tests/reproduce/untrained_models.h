@@ -1,9 +1,8 @@
 // Models of the shipped systems that were never trained: a tiny LSTM and mixtures that hardly depend on the trajectory. Everything about a model but
-// its quality, in milliseconds and without LibTorch.
+// its quality, in milliseconds.
 #pragma once
 
 #include <filesystem>
-#include <list>
 #include <string>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace penn {
 
 inline void write_untrained_model(const std::filesystem::path& path, const std::string& what, int components = 10, bool full = true, int64_t dataset = 0) {
   const SystemChoice choice = load_system(what);
-  const size_t M = choice.system.parameters.size(), d = choice.system.observations[static_cast<size_t>(choice.observation)].channels.size(), H = 2, W = 3;
+  const size_t M = choice.system.parameters.size(), d = choice.system.observations[static_cast<size_t>(choice.observation)].channels.size(), H = 2;
   ModelInfo info;
   info.version = "0.1.0";
   info.system_text = choice.system.text;
@@ -24,10 +23,10 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
   NetworkOptions& net = info.network;
   net.inputs = static_cast<int>(d);
   net.mixture = {static_cast<int>(M), components, full};
-  net.encoder_settings["lstm"] = {{"hidden", H}, {"layers", 1}, {"kernel", "auto"}};
-  net.link = fast_network(1, 1).link;
+  net.lstm_hidden = static_cast<int>(H), net.lstm_layers = 1;
+  net.mixture.parameterisation = fast_network(1, 1).mixture.parameterisation;
   net.decoder_blocks = 1;
-  net.decoder_width = static_cast<int>(W);
+  net.decoder_width = 3;
   info.lengths = choice.system.simulation.length;
   info.sampling = choice.system.simulation.sampling;
   net.length_low = static_cast<double>(info.lengths.low), net.length_high = static_cast<double>(info.lengths.high);
@@ -40,35 +39,20 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
   info.familiarity.mean.assign(H, 0), info.familiarity.spread.assign(1, 1), info.familiarity.directions = {1, 0};
   for (int i = 0; i <= 1000; ++i) info.familiarity.inside.push_back(0.01f * static_cast<float>(i)), info.familiarity.outside.push_back(0.01f * static_cast<float>(i));
 
+  Model model{path.string(), info, choice.system, choice.observation, Network(net)};
   const RandomKey key(17, 0);
   uint32_t draw = 0;
   const auto uniform = [&] { return static_cast<float>(2 * key.uniform(0, draw++) - 1); };  // in (-1, 1)
-  std::list<std::vector<float>> values;
-  std::vector<TensorView> tensors;
-  const auto add = [&](const std::string& name, const Shape& shape, float scale, float offset = 0) -> std::vector<float>& {
-    size_t size = 1;
-    for (const size_t n : shape) size *= n;
-    values.emplace_back();
-    for (size_t i = 0; i < size; ++i) values.back().push_back(offset + scale * uniform());
-    tensors.push_back({kNetworkPrefix + name, TensorType::kF32, shape, nullptr});
-    return values.back();
-  };
-  add("encoder_lstm.input.centre", {d}, 0);
-  add("encoder_lstm.input.unit", {d, 1}, 0, 1);
-  add("encoder_lstm.lstm.weight_ih_l0", {4 * H, d}, 0.5f);
-  add("encoder_lstm.lstm.weight_hh_l0", {4 * H, H}, 0.5f);
-  add("encoder_lstm.lstm.bias_ih_l0", {4 * H}, 0.5f);
-  add("encoder_lstm.lstm.bias_hh_l0", {4 * H}, 0.5f);
-  for (const char* layer : {"l1", "skip"}) add(std::string("decoder.block1.") + layer + ".weight", {W, H}, 0.5f), add(std::string("decoder.block1.") + layer + ".bias", {W}, 0.1f);
-  for (const char* layer : {"l2", "l3"}) add(std::string("decoder.block1.") + layer + ".weight", {W, W}, 0.5f), add(std::string("decoder.block1.") + layer + ".bias", {W}, 0.1f);
+  for (const WeightBlock& block : model.network.blocks()) {
+    const bool in_decoder = block.name.starts_with("decoder"), is_bias = block.shape.size() == 1;
+    const float scale = block.name == "decoder.last.weight" ? 0.3f : in_decoder && is_bias ? 0.1f : 0.5f;
+    for (size_t i = 0; i < block.size(); ++i) model.network.weights()[block.offset + i] = scale * uniform();
+  }
+  // The raw output, theta in [-1, 1]: logits, means, logarithms of the inverse widths (SD about a quarter), couplings.
   const size_t N = static_cast<size_t>(components), K = static_cast<size_t>(net.mixture.size());
-  add("decoder.last.weight", {K, W}, 0.3f);
-  // The free vector of SPEC section 2, theta in [-1, 1]: logits, means, diagonals (softplus(4): SD about a quarter), upper entries.
-  std::vector<float>& bias = add("decoder.last.bias", {K}, 0);
-  for (size_t i = 0; i < K; ++i) bias[i] = i < N ? uniform() : i < N + M * N ? 0.6f * uniform() : i < N + 2 * M * N ? 4 + uniform() : 1.5f * uniform();
-  auto data = values.begin();
-  for (TensorView& tensor : tensors) tensor.data = (data++)->data();
-  save_model(path, info, tensors);
+  float* bias = model.network.weights().data() + model.network.blocks().back().offset;
+  for (size_t i = 0; i < K; ++i) bias[i] = i < N ? uniform() : i < N + M * N ? 0.6f * uniform() : i < N + 2 * M * N ? 1.4f + 0.25f * uniform() : 0.4f * uniform();
+  save_model(path, model);
 }
 
 // Everything `penn reproduce all` needs: the shipped models into `models`, those that would be trained into `pages`/models.

@@ -2,92 +2,192 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "network/reference.h"
+#include "penn/train/decomposition.h"
 #include "penn/train/optimiser.h"
 
 namespace penn {
 namespace {
 
-TEST(gradient_basis_test, there_and_back_is_nothing) {
-  torch::manual_seed(1);
-  GradientBasis basis(20, 33);
-  for (int i = 0; i < 5; ++i) basis.observe(torch::randn({20, 33}));
-  torch::Tensor m = torch::randn({20, 33}), v = torch::rand({20, 33});
-  for (int turn = 0; turn < 3; ++turn) {
-    const torch::Tensor g = torch::randn({20, 33});
-    EXPECT_LT((basis.from_basis(basis.to_basis(g)) - g).abs().max().item<double>(), 1e-5);
-    EXPECT_NEAR(basis.to_basis(g).norm().item<double>(), g.norm().item<double>(), 1e-4);
-    // Turning the basis leaves the first moment where it is in the space of the weights.
-    const torch::Tensor before = basis.from_basis(m);
-    basis.refresh(m, v);
-    EXPECT_LT((basis.from_basis(m) - before).abs().max().item<double>(), 1e-5);
-    EXPECT_TRUE((v >= 0).all().item<bool>());
-  }
-}
+using reference::random_floats;
+using Floats = std::vector<float>;
 
-TEST(gradient_basis_test, repeated_refreshing_finds_the_eigenvectors) {
-  torch::manual_seed(2);
-  // Gradients U diag(s) V^T E with distinct scales: in the basis, G G^T is diagonal.
-  const torch::Tensor u = std::get<0>(torch::linalg_qr(torch::randn({12, 12}))), scale = torch::pow(1.7, torch::arange(12, torch::kFloat32));
-  GradientBasis basis(12, 40);
-  torch::Tensor m = torch::zeros({12, 40}), v = torch::zeros({12, 40});
-  torch::Tensor mean = torch::zeros({12, 12});
-  for (int i = 0; i < 400; ++i) {
-    const torch::Tensor g = (u * scale).matmul(torch::randn({12, 40}));
-    basis.observe(g);
-    mean.mul_(0.95).add_(g.matmul(g.t()), 0.05);
-    if (i % 4 == 3) basis.refresh(m, v);
-  }
-  std::vector<float> state;
-  basis.write(state);
-  const torch::Tensor q = torch::from_blob(state.data() + 12 * 12 + 40 * 40, {12, 12});
-  const torch::Tensor d = q.t().matmul(mean).matmul(q), off = d - torch::diag(d.diagonal());
-  EXPECT_LT(off.abs().max().item<double>(), 0.02 * d.diagonal().max().item<double>());
-  EXPECT_GT(d[0][0].item<double>(), d[11][11].item<double>() * 100);  // largest first
-}
-
-// Least squares with strongly correlated inputs: along the weights' own axes Adam crawls.
-TEST(gradient_basis_test, an_ill_conditioned_regression_is_solved_in_fewer_steps) {
-  const auto loss_after = [](bool rotated) {
-    torch::manual_seed(3);
-    const torch::Tensor mix = torch::randn({30, 30}) + 4 * torch::ones({30, 30}), truth = torch::randn({10, 30});
-    torch::Tensor w = torch::zeros({10, 30}, torch::requires_grad());
-    OptimiserOptions options;
-    options.rotated = rotated;
-    options.beta1 = options.beta2 = 0.95;
-    Optimiser optimiser({w}, options);
-    double last = 0;
-    for (int step = 0; step < 400; ++step) {
-      const torch::Tensor x = torch::randn({64, 30}).matmul(mix) / 10;
-      optimiser.zero_grad();
-      const torch::Tensor loss = (x.matmul(w.t()) - x.matmul(truth.t())).square().mean();
-      loss.backward();
-      EXPECT_TRUE(optimiser.step(0.02 * (1 - step / 400.0)));
-      last = loss.item<double>();
+// a (m, k) b (k, n)
+Floats product(const Floats& a, const Floats& b, size_t m, size_t k, size_t n) {
+  Floats c(m * n);
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < n; ++j) {
+      double sum = 0;
+      for (size_t l = 0; l < k; ++l) sum += static_cast<double>(a[i * k + l]) * b[l * n + j];
+      c[i * n + j] = static_cast<float>(sum);
     }
-    return last;
-  };
-  EXPECT_LT(loss_after(true), 0.3 * loss_after(false));
+  return c;
+}
+Floats flipped(const Floats& a, size_t m, size_t n) {
+  Floats t(a.size());
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < n; ++j) t[j * m + i] = a[i * n + j];
+  return t;
+}
+double norm(const Floats& a) {
+  double sum = 0;
+  for (const float x : a) sum += static_cast<double>(x) * x;
+  return std::sqrt(sum);
+}
+double distance(const Floats& a, const Floats& b) {
+  double largest = 0;
+  for (size_t i = 0; i < a.size(); ++i) largest = std::max(largest, std::fabs(static_cast<double>(a[i]) - b[i]));
+  return largest;
 }
 
-TEST(gradient_basis_test, state_continues_bit_by_bit) {
-  torch::manual_seed(4);
-  torch::Tensor a = torch::randn({16, 24}, torch::requires_grad()), b = a.detach().clone().requires_grad_();
-  OptimiserOptions options;
-  options.rotated = true;
-  options.ema = 0.9;
-  Optimiser first({a}, options), second({b}, options);
-  const auto step = [](Optimiser& optimiser, torch::Tensor& w, int i) {
-    w.mutable_grad() = torch::sin(w.detach() * (1 + i));
-    optimiser.step(0.01);
-  };
-  for (int i = 0; i < 30; ++i) step(first, a, i);
-  {
-    torch::NoGradGuard no_grad;
-    b.copy_(a);
+Floats to_basis(const GradientBasis& basis, const Floats& g) {
+  Floats half(g.size()), out(g.size());
+  basis.rotate_left(g.data(), 0, basis.rows(), half.data());
+  basis.rotate_right(half.data(), 0, basis.rows(), out.data());
+  return out;
+}
+Floats from_basis(const GradientBasis& basis, const Floats& x) {
+  Floats half(x.size()), out(x.size());
+  basis.rotate_right_back(x.data(), 0, basis.rows(), half.data());
+  basis.rotate_left_back(half.data(), 0, basis.rows(), out.data());
+  return out;
+}
+
+TEST(gradient_basis_test, there_and_back_is_nothing) {
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{20, 33}, {33, 20}, {16, 16}}) {
+    const size_t size = static_cast<size_t>(m * n);
+    GradientBasis basis(m, n);
+    for (uint64_t i = 0; i < 5; ++i) {
+      const Floats g = random_floats(size, i);
+      basis.observe(g.data(), 1, 0, m);
+      if (i == 0) basis.set_basis(g.data());
+    }
+    Floats moment = random_floats(size, 10), second = random_floats(size, 11);
+    for (float& v : second) v *= v;
+    for (uint64_t turn = 0; turn < 3; ++turn) {
+      const Floats g = random_floats(size, 20 + turn);
+      EXPECT_LT(distance(from_basis(basis, to_basis(basis, g)), g), 2e-5);
+      EXPECT_NEAR(norm(to_basis(basis, g)), norm(g), 1e-4);
+      // Turning the basis leaves the first moment where it is in the space of the weights, and only exchanges second moments.
+      const Floats before = from_basis(basis, moment);
+      Floats sorted = second;
+      basis.refresh(moment.data(), second.data());
+      EXPECT_LT(distance(from_basis(basis, moment), before), 2e-5);
+      std::sort(sorted.begin(), sorted.end());
+      Floats after = second;
+      std::sort(after.begin(), after.end());
+      EXPECT_EQ(sorted, after);
+    }
   }
-  second.set_state(first.state());
-  for (int i = 30; i < 70; ++i) step(first, a, i), step(second, b, i);
-  EXPECT_TRUE(torch::equal(a, b));
+}
+
+// In the basis of its first gradient G has entries on the diagonal alone: Q_L and Q_R are its singular vectors.
+TEST(gradient_basis_test, the_first_basis_diagonalises_the_first_gradient) {
+  for (const auto& [m, n] : {std::pair<int64_t, int64_t>{12, 30}, {30, 12}, {14, 14}}) {
+    const Floats g = random_floats(static_cast<size_t>(m * n), 3);
+    GradientBasis basis(m, n);
+    basis.observe(g.data(), 0.1f, 0, m);
+    EXPECT_FALSE(basis.is_set());
+    basis.set_basis(g.data());
+    EXPECT_TRUE(basis.is_set());
+    const Floats d = to_basis(basis, g);
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        if (i != j) {
+          EXPECT_NEAR(d[static_cast<size_t>(i * n + j)], 0, 1e-4) << i << " " << j;
+        } else if (i > 0) {
+          EXPECT_LE(std::fabs(d[static_cast<size_t>(i * n + i)]), std::fabs(d[static_cast<size_t>((i - 1) * n + i - 1)]) + 1e-4);  // largest first
+        }
+      }
+  }
+}
+
+// Gradients of directions u with distinct scales: after some refreshing the mean of G G^T is diagonal in the basis.
+TEST(gradient_basis_test, repeated_refreshing_finds_the_eigenvectors) {
+  constexpr size_t m = 12, n = 40;
+  Floats u = random_floats(m * m, 1), mean(m * m, 0.0f), moment(m * n, 0.0f), second(m * n, 0.0f);
+  orthonormalise(u.data(), m);
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < m; ++j) u[i * m + j] *= static_cast<float>(std::pow(1.7, j));
+  GradientBasis basis(m, n);
+  for (uint64_t i = 0; i < 400; ++i) {
+    const Floats g = product(u, random_floats(m * n, 100 + i), m, m, n), square = product(g, flipped(g, m, n), m, n, m);
+    basis.observe(g.data(), 1, 0, m);
+    if (i == 0) basis.set_basis(g.data());
+    for (size_t k = 0; k < mean.size(); ++k) mean[k] = 0.95f * mean[k] + 0.05f * square[k];
+    if (i % 4 == 3) basis.refresh(moment.data(), second.data());
+  }
+  Floats state;
+  basis.write(state);
+  const Floats q(state.begin() + m * m + n * n, state.begin() + 2 * m * m + n * n);
+  const Floats d = product(product(flipped(q, m, m), mean, m, m, m), q, m, m, m);
+  for (size_t i = 0; i < m; ++i)
+    for (size_t j = 0; j < m; ++j)
+      if (i != j) {
+        EXPECT_LT(std::fabs(d[i * m + j]), 0.02 * d[0]);
+      }
+  EXPECT_GT(d[0], d[m * m - 1] * 100);  // largest first
+}
+
+TEST(gradient_basis_test, how_rows_are_shared_out_does_not_change_a_bit) {
+  const int64_t m = 70, n = 45;
+  const Floats g = random_floats(static_cast<size_t>(m * n), 5);
+  GradientBasis whole(m, n), parts(m, n);
+  whole.observe(g.data(), 0.5f, 0, m);
+  for (int64_t first = 0; first < m; first += 16) parts.observe(g.data(), 0.5f, first, std::min(m, first + 16));
+  whole.set_basis(g.data());
+  parts.set_basis(g.data());
+  Floats a, b;
+  whole.write(a);
+  parts.write(b);
+  EXPECT_EQ(a, b);
+  Floats half(g.size()), out(g.size());
+  for (int64_t first = 0; first < m; first += 16) parts.rotate_left(g.data(), first, std::min(m, first + 16), half.data());
+  for (int64_t first = 0; first < m; first += 16) parts.rotate_right(half.data(), first, std::min(m, first + 16), out.data());
+  EXPECT_EQ(out, to_basis(whole, g));
+}
+
+TEST(gradient_basis_test, only_matrices_worth_it_are_rotated) {
+  EXPECT_TRUE(GradientBasis::is_useful({9, 4096}));
+  EXPECT_FALSE(GradientBasis::is_useful({8, 100}));
+  EXPECT_FALSE(GradientBasis::is_useful({100, 5000}));
+  EXPECT_FALSE(GradientBasis::is_useful({100}));
+}
+
+TEST(decomposition_test, eigenvectors_are_orthonormal_and_in_falling_order) {
+  constexpr size_t n = 15;
+  const Floats a = random_floats(n * n, 6);
+  std::vector<double> symmetric(n * n), vectors(n * n), values;
+  for (size_t i = 0; i < n; ++i)
+    for (size_t j = 0; j < n; ++j) symmetric[i * n + j] = static_cast<double>(a[i * n + j]) + a[j * n + i];
+  eigenvectors(symmetric.data(), n, vectors.data(), values);
+  for (size_t k = 0; k < n; ++k) {
+    if (k > 0) {
+      EXPECT_LE(values[k], values[k - 1]);
+    }
+    for (size_t i = 0; i < n; ++i) {
+      double sum = 0;
+      for (size_t j = 0; j < n; ++j) sum += symmetric[i * n + j] * vectors[j * n + k];
+      EXPECT_NEAR(sum, values[k] * vectors[i * n + k], 1e-12);
+    }
+  }
+}
+
+TEST(decomposition_test, orthonormal_columns_span_what_the_columns_span) {
+  constexpr size_t n = 10;
+  const Floats a = random_floats(n * n, 7);
+  Floats q = a;
+  orthonormalise(q.data(), n);
+  const Floats one = product(flipped(q, n, n), q, n, n, n), r = product(flipped(q, n, n), a, n, n, n);
+  for (size_t i = 0; i < n; ++i)
+    for (size_t j = 0; j < n; ++j) {
+      EXPECT_NEAR(one[i * n + j], i == j, 1e-6);
+      if (i > j) {
+        EXPECT_NEAR(r[i * n + j], 0, 1e-5);  // upper triangular
+      }
+    }
 }
 
 }  // namespace

@@ -1,18 +1,18 @@
-#include "penn/network/network_file.h"
 #include "penn/train/trainer.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 
+#include "base/files_for_tests.h"
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/safetensors.h"
 #include "penn/dataset/write_dataset.h"
 #include "penn/infer/evaluation.h"
-#include "penn/network/penn_network.h"
 
 namespace penn {
 namespace {
@@ -38,8 +38,9 @@ TrainOptions small(const System& system, int64_t steps) {
   return o;
 }
 
-TrainResult run(const System& system, const TrainOptions& options, const fs::path& model, bool resume = false, int64_t stop_at = -1) {
+TrainResult run(const System& system, const TrainOptions& options, const fs::path& model, bool resume = false, int64_t stop_at = -1, int threads = 0) {
   TrainRun r;
+  r.threads = threads;
   r.options = options;
   r.model = model;
   r.resume = resume;
@@ -48,12 +49,65 @@ TrainResult run(const System& system, const TrainOptions& options, const fs::pat
   return train(system, 0, r);
 }
 
-std::map<std::string, std::vector<float>> weights(const fs::path& model) {
-  const SafetensorsFile file(model);
-  std::map<std::string, std::vector<float>> all;
-  for (const TensorInfo& info : file.tensors())
-    if (info.type == TensorType::kF32 || info.type == TensorType::kF16) all[info.name] = file.read<float>(info.name);
-  return all;
+// Everything a training has produced, but for the clock's minutes.
+void expect_same(const Model& a, const Model& b, const std::string& what) {
+  SCOPED_TRACE(what);
+  EXPECT_TRUE(std::ranges::equal(a.network.weights(), b.network.weights()));
+  if (a.network.statistics()) {
+    EXPECT_EQ(a.network.statistics()->scaling(), b.network.statistics()->scaling());
+    EXPECT_EQ(a.network.statistics()->centre(), b.network.statistics()->centre());
+    EXPECT_EQ(a.network.statistics()->unit(), b.network.statistics()->unit());
+  }
+  if (a.network.lstm()) {
+    EXPECT_EQ(a.network.lstm()->centre(), b.network.lstm()->centre());
+    EXPECT_EQ(a.network.lstm()->unit(), b.network.lstm()->unit());
+  }
+  const ModelInfo &x = a.info, &y = b.info;
+  EXPECT_EQ(x.system_text, y.system_text);
+  EXPECT_EQ(x.network, y.network);
+  EXPECT_EQ(x.training, y.training);
+  EXPECT_EQ(x.value_low, y.value_low);
+  EXPECT_EQ(x.value_high, y.value_high);
+  EXPECT_EQ(x.on_lattice, y.on_lattice);
+  EXPECT_EQ(x.discarded_share, y.discarded_share);
+  EXPECT_EQ(x.validation_nll, y.validation_nll);
+  EXPECT_EQ(x.steps, y.steps);
+  EXPECT_EQ(x.familiarity.mean, y.familiarity.mean);
+  EXPECT_EQ(x.familiarity.directions, y.familiarity.directions);
+  EXPECT_EQ(x.familiarity.spread, y.familiarity.spread);
+  EXPECT_EQ(x.familiarity.inside, y.familiarity.inside);
+  EXPECT_EQ(x.familiarity.outside, y.familiarity.outside);
+  EXPECT_EQ(x.widths.lengths, y.widths.lengths);
+  EXPECT_EQ(x.widths.factors, y.widths.factors);
+  ASSERT_EQ(x.curve.size(), y.curve.size());
+  for (size_t i = 0; i < x.curve.size(); ++i) {
+    EXPECT_EQ(x.curve[i].step, y.curve[i].step);
+    EXPECT_EQ(x.curve[i].trajectories, y.curve[i].trajectories);
+    EXPECT_EQ(x.curve[i].train_nll, y.curve[i].train_nll) << i;
+    EXPECT_EQ(x.curve[i].validation_nll, y.curve[i].validation_nll) << i;
+    EXPECT_EQ(x.curve[i].learning_rate, y.curve[i].learning_rate);
+  }
+}
+
+// The bytes of a model file with the clock's minutes set to zero.
+std::string bytes_without_clock(Model model, const fs::path& scratch) {
+  model.info.minutes = 0;
+  for (LossPoint& point : model.info.curve) point.minutes = 0;
+  save_model(scratch, model);
+  return read_whole(scratch);
+}
+
+// All terms of the loss, several lengths in a step, widths set at the end; and the paper's training, smaller.
+TrainOptions small_training(const std::string& preset, const System& system) {
+  if (preset == "fast") {
+    TrainOptions options = small(system, 60);
+    options.calibration = 1000;
+    return options;
+  }
+  TrainOptions options = preset_options("paper", system);
+  options.steps = 12, options.epochs = 0, options.dataset_size = 64, options.batch = 20, options.lengths = {30, 30}, options.validation = 100, options.validations = 3;
+  options.balance = 0.3, options.lesson = 0.5;
+  return options;
 }
 
 template <class E>
@@ -66,29 +120,56 @@ std::string refusal(const std::function<void()>& work) {
   return "accepted";
 }
 
-TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one) {
+TEST(train_test, the_same_bits_come_out_on_any_number_of_threads) {
   const Folder folder;
   const System system = load_system("soup").system;
   for (const char* preset : {"fast", "paper"}) {
-    TrainOptions options = small(system, 24);
-    if (preset[0] == 'p') {
-      options = preset_options("paper", system);
-      options.steps = 24, options.epochs = 0, options.dataset_size = 64, options.batch = 16, options.lengths = {30, 30}, options.validation = 100, options.validations = 4;
+    const TrainOptions options = small_training(preset, system);
+    EXPECT_GT(options.balance, 0);
+    EXPECT_GT(options.lesson, 0);
+    std::optional<Model> first;
+    for (const int threads : {1, 2, 3, 5}) {
+      const TrainResult result = run(system, options, folder.path / "model", false, -1, threads);
+      ASSERT_TRUE(result.model);
+      EXPECT_EQ(result.progress.skipped, 0);
+      if (!first) first = result.model;
+      expect_same(*first, *result.model, std::string(preset) + ", threads: " + std::to_string(threads));
+      EXPECT_EQ(bytes_without_clock(open_model(folder.path / "model"), folder.path / "a"), bytes_without_clock(*first, folder.path / "b"));
     }
+  }
+}
+
+TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one_even_on_other_threads) {
+  const Folder folder;
+  const System system = load_system("soup").system;
+  for (const char* preset : {"fast", "paper"}) {
+    const TrainOptions options = small_training(preset, system);
     const fs::path whole = folder.path / (std::string("whole-") + preset), parts = folder.path / (std::string("parts-") + preset);
-    EXPECT_TRUE(run(system, options, whole).is_complete);
-    EXPECT_FALSE(run(system, options, parts, false, 9).is_complete);
+    EXPECT_TRUE(run(system, options, whole, false, -1, 2).model);
+    EXPECT_FALSE(run(system, options, parts, false, 5, 1).model);
     EXPECT_FALSE(fs::exists(parts));
-    EXPECT_FALSE(run(system, options, parts, true, 5).is_complete);
-    EXPECT_TRUE(run(system, options, parts, true).is_complete);
+    EXPECT_FALSE(run(system, options, parts, true, 4, 3).model);
+    EXPECT_TRUE(run(system, options, parts, true, -1, 5).model);
     EXPECT_FALSE(fs::exists(checkpoint_path(parts)));
-    EXPECT_EQ(weights(whole), weights(parts)) << preset;
-    const ModelFile a = open_model(whole), b = open_model(parts);
-    ASSERT_EQ(a.info.curve.size(), b.info.curve.size());
-    for (size_t i = 0; i < a.info.curve.size(); ++i) {
-      EXPECT_EQ(a.info.curve[i].validation_nll, b.info.curve[i].validation_nll);
-      EXPECT_EQ(a.info.curve[i].train_nll, b.info.curve[i].train_nll);
-      EXPECT_EQ(a.info.curve[i].step, b.info.curve[i].step);
+    expect_same(open_model(whole), open_model(parts), preset);
+    EXPECT_EQ(bytes_without_clock(open_model(whole), folder.path / "a"), bytes_without_clock(open_model(parts), folder.path / "b"));
+  }
+}
+
+TEST(train_test, an_estimator_of_a_live_training_answers_as_the_saved_and_reopened_file) {
+  const Folder folder;
+  const System system = load_system("soup").system;
+  for (const char* preset : {"fast", "paper"}) {
+    const TrainResult result = run(system, small_training(preset, system), folder.path / "model");
+    ASSERT_TRUE(result.model);
+    const Estimator live(*result.model, 2), reopened(open_model(folder.path / "model"), 1);
+    const int64_t n = live.info().lengths.high;
+    const TrajectoryBatch set = simulate_set(system, 0, {.seed = 9, .length = n}, 20).all;
+    const std::vector<Estimate> a = live.estimate(set.z.data(), 20, n, set.sampling.data()), b = reopened.estimate(set.z.data(), 20, n, set.sampling.data());
+    for (size_t i = 0; i < 20; ++i) {
+      EXPECT_EQ(a[i].familiarity, b[i].familiarity) << preset;
+      EXPECT_EQ(a[i].posterior.mean(), b[i].posterior.mean()) << preset;
+      for (const double x : {-0.2, 0.4, 1.1}) EXPECT_EQ(a[i].posterior.log_density(std::vector<double>{x, 0.5}), b[i].posterior.log_density(std::vector<double>{x, 0.5})) << preset;
     }
   }
 }
@@ -100,16 +181,25 @@ TEST(train_test, the_end_sets_the_widths_and_may_be_interrupted) {
   options.calibration = 1200;
   const fs::path whole = folder.path / "whole", parts = folder.path / "parts";
   const TrainResult result = run(system, options, whole);
-  ASSERT_EQ(result.widths.lengths, (std::vector<int64_t>{40, 49, 60}));
-  EXPECT_EQ(result.widths.trajectories, 400);
-  EXPECT_EQ(open_model(whole).info.widths.factors, result.widths.factors);
-  EXPECT_FALSE(run(system, options, parts, false, 24).is_complete);  // all steps are done, the widths are not
+  ASSERT_TRUE(result.model);
+  EXPECT_EQ(result.widths_problem, "");
+  const WidthCorrection& widths = result.model->info.widths;
+  ASSERT_EQ(widths.lengths, (std::vector<int64_t>{40, 49, 60}));
+  EXPECT_EQ(widths.trajectories, 400);
+  EXPECT_EQ(open_model(whole).info.widths.factors, widths.factors);
+  EXPECT_FALSE(run(system, options, parts, false, 24).model);  // all steps are done, the widths are not
   EXPECT_FALSE(fs::exists(parts));
   EXPECT_TRUE(fs::exists(checkpoint_path(parts)));
-  EXPECT_TRUE(run(system, options, parts, true).is_complete);
-  EXPECT_EQ(weights(whole), weights(parts));
-  EXPECT_EQ(open_model(parts).info.widths.factors, result.widths.factors);
-  EXPECT_FALSE(fs::exists(parts.string() + ".uncorrected"));
+  EXPECT_TRUE(run(system, options, parts, true).model);
+  expect_same(open_model(whole), open_model(parts), "widths");
+}
+
+TEST(train_test, without_a_path_nothing_is_written) {
+  const System system = load_system("soup").system;
+  const TrainResult result = run(system, small(system, 4), "");
+  ASSERT_TRUE(result.model);
+  EXPECT_FALSE(fs::exists(".checkpoint"));
+  EXPECT_FALSE(fs::exists(".csv"));
 }
 
 TEST(train_test, how_many_trajectories_set_the_widths) {
@@ -143,7 +233,7 @@ TEST(train_test, training_learns_in_all_coordinates) {
     // The prior alone has NLL ln(2 * 0.99) = 0.68; 200 samples allow about -0.9 in this time.
     EXPECT_LT(result.progress.best_nll, -0.2) << coordinates;
     EXPECT_EQ(result.progress.skipped, 0);
-    const ModelFile model = open_model(path);
+    const Model model = open_model(path);
     EXPECT_EQ(model.info.network.in_box(1), coordinates != "linear");
     EXPECT_EQ(model.info.network.in_box(0), coordinates == "box");
     EXPECT_NEAR(model.info.validation_nll, result.progress.best_nll, 1e-3);  // that of the weights as they are stored, in half precision
@@ -160,70 +250,21 @@ TEST(train_test, encoders_stand_side_by_side) {
   const Folder folder;
   const System system = load_system("soup").system;
   TrainOptions options = small(system, 8);
-  options.encoders = {"statistics", "convolution"};
+  options.encoders = {"statistics", "lstm"};
   run(system, options, folder.path / "both");
-  const ModelFile model = open_model(folder.path / "both");
+  const Model model = open_model(folder.path / "both");
   EXPECT_EQ(model.info.network.encoders, options.encoders);
   EXPECT_EQ(train_options_from_json(to_json(options)).encoders, options.encoders);
   const Evaluation evaluation = evaluate(Estimator(open_model(folder.path / "both"), 2), "soup", {.count = 200, .threads = 2});
   EXPECT_NEAR(evaluation.report.nll.mean, model.info.validation_nll, 0.5);
 }
 
-TEST(train_test, coordinates_of_many_parameters_are_found_by_trial) {
+TEST(train_test, coordinates_of_many_parameters_are_found_by_a_pilot_run) {
   const auto coordinates = [](const char* preset, const char* name) { return preset_options(preset, load_system(name).system).coordinates; };
   EXPECT_EQ(coordinates("fast", "dvdp"), "box");
   EXPECT_EQ(coordinates("fast", "airfoil"), "auto");
   EXPECT_EQ(coordinates("paper", "dvdp"), "linear");
   EXPECT_THROW(coordinates_of("D1,nothing", load_system("dvdp").system), UsageError);
-}
-
-TEST(train_test, gradients_reach_every_weight) {
-  const System system = load_system("cfhn:x1x2").system;
-  for (const char* preset : {"fast", "paper"}) {
-    TrainOptions options = preset_options(preset, system);
-    options.lengths = {32, 64};
-    PennNetwork network(network_for(options, system, 0));
-    torch::manual_seed(3);
-    const torch::Tensor z = torch::randn({16, 48, 2});
-    network.calibrate(z);
-    network.forward(z, torch::full({16}, 0.2)).square().mean().backward();
-    for (const auto& item : network.named_parameters()) {
-      ASSERT_TRUE(item.value().grad().defined()) << preset << " " << item.key();
-      EXPECT_GT(item.value().grad().abs().sum().item<double>(), 0) << preset << " " << item.key();
-    }
-  }
-}
-
-TEST(optimiser_test, equals_adam_of_libtorch) {
-  torch::manual_seed(1);
-  torch::nn::Linear ours(7, 5), theirs(7, 5);
-  {
-    torch::NoGradGuard no_grad;
-    theirs->weight.copy_(ours->weight);
-    theirs->bias.copy_(ours->bias);
-  }
-  Optimiser optimiser(ours->parameters(), {});
-  torch::optim::Adam adam(theirs->parameters(), torch::optim::AdamOptions(1e-2));
-  for (int i = 0; i < 10; ++i) {
-    const torch::Tensor x = torch::randn({9, 7});
-    optimiser.zero_grad();
-    adam.zero_grad();
-    ours->forward(x).pow(4).mean().backward();
-    theirs->forward(x).pow(4).mean().backward();
-    EXPECT_TRUE(optimiser.step(1e-2));
-    adam.step();
-    EXPECT_TRUE(torch::allclose(ours->weight, theirs->weight, 1e-5, 1e-6)) << i;
-  }
-}
-
-TEST(optimiser_test, a_gradient_that_is_not_finite_changes_nothing) {
-  torch::nn::Linear layer(2, 1);
-  Optimiser optimiser(layer->parameters(), {.clip = 1, .ema = 0.9});
-  const torch::Tensor before = layer->weight.detach().clone();
-  (layer->forward(torch::ones({1, 2})).sum() * std::nan("")).backward();
-  EXPECT_FALSE(optimiser.step(1e-2));
-  EXPECT_TRUE(torch::equal(layer->weight, before));
-  EXPECT_EQ(optimiser.steps(), 0);
 }
 
 TEST(train_test, options_that_make_no_sense_are_refused) {
@@ -257,7 +298,7 @@ TEST(train_test, a_data_set_must_belong_to_the_system) {
   TrainOptions good = small(soup.system, 5);
   good.lengths = {40, 40};
   good.dataset_folder = train_options.dataset_folder;
-  EXPECT_TRUE(run(soup.system, good, folder.path / "model").is_complete);
+  EXPECT_TRUE(run(soup.system, good, folder.path / "model").model);
 }
 
 // Every way to damage a model file: each must be refused with a reason, never crash, never load.
@@ -269,7 +310,7 @@ TEST(model_file_test, damaged_files_are_refused) {
   const fs::path bad = folder.path / "bad";
   const auto refused = [&](const std::string& bytes) {
     std::ofstream(bad, std::ios::binary) << bytes;
-    return refusal<ModelError>([&] { load_network(open_model(bad)); });
+    return refusal<ModelError>([&] { open_model(bad); });
   };
   EXPECT_EQ(refused(good), "accepted");
   for (size_t size = 0; size < good.size(); size += 1 + good.size() / 97) EXPECT_NE(refused(good.substr(0, size)), "accepted") << size;
@@ -284,7 +325,7 @@ TEST(model_file_test, damaged_files_are_refused) {
   // Well-formed files that are no models, or models of another version.
   const auto with_format = [&](const std::string& format) {
     write_safetensors(bad, {{"format", format}}, {});
-    return refusal<ModelError>([&] { load_network(open_model(bad)); });
+    return refusal<ModelError>([&] { open_model(bad); });
   };
   EXPECT_NE(with_format("penn model 99").find("model format 99, this program reads 2"), std::string::npos);
   EXPECT_NE(with_format("penn checkpoint 1").find("unfinished training"), std::string::npos);

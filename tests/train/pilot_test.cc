@@ -1,4 +1,4 @@
-#include "penn/train/trial.h"
+#include "penn/train/pilot.h"
 
 #include <gtest/gtest.h>
 
@@ -30,22 +30,22 @@ length   = 50
 )toml", "level.toml");
 }
 
-TEST(trial_test, a_parameter_that_nothing_depends_on_stays_as_wide_as_the_box) {
+TEST(pilot_test, a_parameter_that_nothing_depends_on_stays_as_wide_as_the_box) {
   const System system = level_and_nothing();
   TrainRun run;
   run.options = preset_options("fast", system);
-  run.options.steps = 2000;  // of which the trial has 200
+  run.options.steps = 2000;  // of which the pilot run has 200
   run.options.batch = 64;
   run.options.validation = 200;
-  const Trial trial = try_coordinates(system, 0, run);
-  ASSERT_TRUE(trial.is_complete);
-  EXPECT_LT(trial.widths[0], 0.4);
-  EXPECT_NEAR(trial.widths[1], 1, 0.2);
-  EXPECT_EQ(coordinates_after(trial, system), "nothing");
-  EXPECT_EQ(options_after(trial, run.options, system).steps, 1800);
+  const Pilot pilot = try_coordinates(system, 0, run);
+  ASSERT_TRUE(pilot.is_complete);
+  EXPECT_LT(pilot.widths[0], 0.4);
+  EXPECT_NEAR(pilot.widths[1], 1, 0.2);
+  EXPECT_EQ(coordinates_after(pilot, system), "nothing");
+  EXPECT_EQ(options_after(pilot, run.options, system).steps, 1800);
 }
 
-TEST(trial_test, stopped_means_no_answer) {
+TEST(pilot_test, stopped_means_no_answer) {
   const System system = level_and_nothing();
   TrainRun run;
   run.options = preset_options("fast", system);
@@ -56,13 +56,13 @@ TEST(trial_test, stopped_means_no_answer) {
   EXPECT_FALSE(try_coordinates(system, 0, run).is_complete);
 }
 
-TEST(trial_test, all_or_none_have_a_word_of_their_own) {
+TEST(pilot_test, all_or_none_have_a_word_of_their_own) {
   const System system = level_and_nothing();
   EXPECT_EQ(coordinates_after({true, {0.1, 0.2}}, system), "linear");
   EXPECT_EQ(coordinates_after({true, {0.9, 0.9}}, system), "box");
 }
 
-TEST(trial_test, the_training_has_the_minutes_that_are_left) {
+TEST(pilot_test, the_training_has_the_minutes_that_are_left) {
   const System system = level_and_nothing();
   TrainOptions options = preset_options("fast", system);
   options.minutes = 10;

@@ -1,4 +1,4 @@
-#include "penn/model/network_options.h"
+#include "penn/network/network_options.h"
 
 #include <gtest/gtest.h>
 
@@ -11,12 +11,13 @@ NetworkOptions unusual() {
   NetworkOptions o = paper_network(2, 11);
   o.mixture.components = 7;
   o.mixture.full = false;
-  o.encoders = {"lstm", "convolution"};
-  o.encoder_settings = {{"lstm", {{"hidden", 20}}}};
+  o.encoders = {"lstm", "statistics"};
+  o.lstm_hidden = 20;
+  o.lstm_layers = 2;
   o.coordinates.assign(static_cast<size_t>(o.mixture.parameters), "box");
   o.coordinates[0] = "linear";
-  o.limit_widths();
-  o.decoder_stem = true;
+  o.set_precision_floor();
+  o.has_input_projection = true;
   o.decoder_blocks = 3;
   o.decoder_width = 256;
   o.length_low = 100;
@@ -31,18 +32,18 @@ TEST(network_options_test, json_text_gives_the_same_options_back) {
   EXPECT_EQ(network_options_from_json(nlohmann::json::parse(to_json(o).dump())), o);
 }
 
-TEST(network_options_test, free_vector_sizes_are_those_of_the_paper) {
+TEST(network_options_test, output_sizes_are_those_of_the_paper) {
   EXPECT_EQ((MixtureShape{5, 10, true}.size()), 10 * (1 + 5 * 8 / 2));
   EXPECT_EQ((MixtureShape{12, 10, true}.size()), 910);
   EXPECT_EQ((MixtureShape{8, 30, false}.size()), 30 * 17);
 }
 
-TEST(network_options_test, one_least_precision_stands_for_all_parameters) {  // in model files of an earlier version
+TEST(network_options_test, one_precision_floor_stands_for_all_parameters) {  // in model files of an earlier version
   nlohmann::json json = to_json(unusual());
   json["least_precision"] = 0.25;
-  EXPECT_EQ(network_options_from_json(json).mixture.least_precision, std::vector<double>(static_cast<size_t>(unusual().mixture.parameters), 0.25));
+  EXPECT_EQ(network_options_from_json(json).mixture.precision_floor, std::vector<double>(static_cast<size_t>(unusual().mixture.parameters), 0.25));
   json["least_precision"] = 0.0;
-  EXPECT_TRUE(network_options_from_json(json).mixture.least_precision.empty());
+  EXPECT_TRUE(network_options_from_json(json).mixture.precision_floor.empty());
 }
 
 TEST(network_options_test, damaged_json_is_refused) {
@@ -56,8 +57,8 @@ TEST(network_options_test, damaged_json_is_refused) {
     nlohmann::json bad = good;
     bad.erase(key);
     if (key == "coordinates") EXPECT_FALSE(network_options_from_json(bad).in_box(1));  // as the first model files
-    else if (key == "decoder_stem") EXPECT_FALSE(network_options_from_json(bad).decoder_stem);
-    else if (key == "least_precision") EXPECT_TRUE(network_options_from_json(bad).mixture.least_precision.empty());
+    else if (key == "decoder_stem") EXPECT_FALSE(network_options_from_json(bad).has_input_projection);
+    else if (key == "least_precision") EXPECT_TRUE(network_options_from_json(bad).mixture.precision_floor.empty());
     else EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
     refused(key.c_str(), nullptr);
   }
@@ -78,6 +79,22 @@ TEST(network_options_test, damaged_json_is_refused) {
   refused("sampling", {0, 1});
   refused("colour", "blue");
   EXPECT_THROW(network_options_from_json(nlohmann::json::array()), ModelError);
+}
+
+// What version 0.1 could train and this one cannot run: the message says what to do.
+TEST(network_options_test, options_of_version_0_1_are_refused_with_the_advice_to_train_again) {
+  nlohmann::json statistics = to_json(fast_network(1, 2)), link = statistics, encoder = statistics;
+  statistics["encoder_settings"]["statistics"]["version"] = 2;
+  link["link"] = "relative";
+  encoder["encoders"] = {"statistics", "convolution"};
+  for (const nlohmann::json& old : {statistics, link, encoder}) {
+    try {
+      network_options_from_json(old);
+      ADD_FAILURE() << old;
+    } catch (const ModelError& error) {
+      EXPECT_NE(error.full_text().find("train the model again"), std::string::npos) << error.full_text();
+    }
+  }
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The parameters as the network knows them: scaled to [-1, 1], or in box coordinates (penn/density/box_coordinates.h).
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "penn/dataset/batch_stream.h"

@@ -74,9 +74,9 @@ Estimate linear(GaussianMixture mixture, double familiarity) {
   return {Posterior(std::move(mixture), Coordinate::kLinear, {{0.1, 0.1}, {1, 10}}), familiarity};
 }
 
-std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {}) {
+std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {}, std::span<const Rounding> roundings = {}) {
   std::string text;
-  for (const std::string& w : make_inference(model.context(), t, linear(two_components(), familiarity)).warnings) text += w + "\n";
+  for (const std::string& w : make_inference(model.context(), t, linear(two_components(), familiarity), roundings).warnings) text += w + "\n";
   return text;
 }
 
@@ -254,8 +254,9 @@ std::string rounding_warnings(double r, double step) {
     x = r * x + std::sqrt(1 - r * r) * normal(random);
     z = static_cast<float>(0.5 * (step > 0 ? std::round(x / step) * step : x));
   }
-  t.seen = spread_rounding(t.z, t.n, 1, t.roundings);
-  return warnings_of(t);
+  std::vector<Rounding> roundings;
+  spread_rounding(t.z, t.n, 1, roundings);
+  return warnings_of(t, 0.5, {}, roundings);
 }
 
 TEST(inference_test, rounding_as_coarse_as_the_data_is_never_silent) {

@@ -65,12 +65,11 @@ std::string warnings_of(const std::vector<Inference>& answers) {
 TEST(lattice_test, signs_reach_the_network_as_they_are_and_are_not_called_rounded_or_stuck) {
   const Estimator estimator = sign_estimator(true);
   Data data = simulate(Simulator(estimator.system(), 0, {.seed = 3, .threads = 1}));
-  spread_roundings(estimator, data.observed);
   const std::vector<Inference> answers = infer(estimator, "side", data.observed);
   const std::vector<float> sampling(kCount, 0.1f);
   const std::vector<Estimate> direct = estimator.estimate(data.z.data(), kCount, kLength, sampling.data());
   for (size_t i = 0; i < kCount; ++i) {
-    EXPECT_EQ(data.observed[i].seen, data.observed[i].z);
+    EXPECT_EQ(as_seen(estimator.info(), data.observed[i]).z, data.observed[i].z);
     EXPECT_EQ(answers[i].mean, direct[i].posterior.mean());
   }
   EXPECT_EQ(warnings_of(answers).find("rounded"), std::string::npos) << warnings_of(answers);
@@ -79,10 +78,9 @@ TEST(lattice_test, signs_reach_the_network_as_they_are_and_are_not_called_rounde
 TEST(lattice_test, the_same_signs_are_flagged_where_the_training_data_were_on_no_lattice) {
   const Estimator estimator = sign_estimator(false);
   Data data = simulate(Simulator(estimator.system(), 0, {.seed = 3, .threads = 1}));
-  spread_roundings(estimator, data.observed);
   size_t changed = 0, moving = 0;
   for (const ObservedTrajectory& o : data.observed) {
-    changed += o.seen != o.z;
+    changed += as_seen(estimator.info(), o).z != o.z;
     moving += o.z != std::vector<float>(kLength, o.z[0]);
   }
   EXPECT_GT(moving, 15u);
@@ -99,7 +97,6 @@ TEST(lattice_test, evaluation_and_inference_see_the_same_signs) {
   const Evaluation result = evaluate(estimator, "side", {.data = (folder / "set").string(), .threads = 1, .keep = true});
   ASSERT_EQ(result.report.count, kCount);
   Data data = simulate(simulator);
-  spread_roundings(estimator, data.observed);
   const std::vector<Inference> answers = infer(estimator, "side", data.observed);
   for (size_t i = 0; i < kCount; ++i) EXPECT_FLOAT_EQ(result.report.kept.mean[i], static_cast<float>(answers[i].mean[0])) << i;
 }

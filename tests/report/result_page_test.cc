@@ -16,7 +16,6 @@ TEST(result_page_test, the_fan_of_the_predictive_check_is_in_the_page) {
   const Estimator estimator(open_model(std::string(PENN_SOURCE_DIR) + "/fuzz/corpus/model/tiny.safetensors"), 1);
   const std::string text = "0.1\n0.25\n-0.3\n0.4\n0.55\n0.61\n-0.7\n0.82\n-0.93\n0.14\n0.2\n0.31\n";
   auto observed = read_observations(InputFile(std::string_view(text), "folder/bead.csv"), observation_format(estimator));
-  spread_roundings(estimator, observed);
   std::vector<Inference> answers = infer(estimator, "models/tiny.safetensors", observed);
   const json plain = json::parse(inference_json(estimator.system(), estimator.observation(), answers, observed, {0.5}));
   EXPECT_FALSE(plain["results"][0].contains("predictive"));
@@ -27,7 +26,7 @@ TEST(result_page_test, the_fan_of_the_predictive_check_is_in_the_page) {
   DenseMatrix narrow(1, 1);
   narrow(0, 0) = 1e-4;
   const Posterior posterior(GaussianMixture::from_covariances({1}, {{0.5}}, {narrow}), Coordinate::kLinear, answers[0].box);
-  answers[0].predictive = check_predictive(estimator.system(), estimator.observation(), posterior, observed[0].seen, 1, {.draws = 200, .threads = 1});
+  answers[0].predictive = check_predictive(estimator.system(), estimator.observation(), posterior, as_seen(estimator.info(), observed[0]).z, 1, {.draws = 200, .threads = 1});
   const json predictive = json::parse(inference_json(estimator.system(), estimator.observation(), answers, observed, {}))["results"][0]["predictive"];
   ASSERT_EQ(predictive["t"].size(), 12u);
   EXPECT_EQ(predictive["t"][11], 11.0);

@@ -57,7 +57,6 @@ TEST(live_service_test, a_csv_gets_the_posterior_of_the_library) {
   const json result = json::parse(response.body)["results"][0];
   const ServedModel& model = *s.models.find("tiny");
   auto observed = read_observations(InputFile(std::string_view(kData), "bead.csv"), observation_format(model.estimator));
-  spread_roundings(model.estimator, observed);
   const Inference expected = infer(model.estimator, "tiny", observed)[0];
   EXPECT_EQ(result["mean"], json(expected.mean));
   EXPECT_EQ(result["sd"], json(expected.sd));

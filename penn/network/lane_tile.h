@@ -6,19 +6,12 @@
 #include <cstdint>
 #include <utility>
 
+#include "penn/network/tile_sizes.h"
 #include "penn/noise/lanes.h"
 
 namespace penn {
 
-inline constexpr int kVector = lanes::kWidth;
-inline constexpr int kTileLanes = 2 * kVector;
-#if defined(__AVX512F__)
-inline constexpr int kPanel = 12;  // rows of a tile
-#else
-inline constexpr int kPanel = 6;
-#endif
-
-inline constexpr int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+static_assert(kVector == lanes::kWidth);
 
 // sum[r][v] += sum_k a[r * a_row + k * a_step] * b[k * b_step + v * kVector + lane]
 template <int R, int V>

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "penn/network/activation.h"
+#include "penn/network/lane_tile.h"
 
 namespace penn {
 namespace {

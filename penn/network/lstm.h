@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "penn/base/aligned.h"
-#include "penn/network/lane_tile.h"
+#include "penn/network/tile_sizes.h"
 
 namespace penn {
 

@@ -129,7 +129,7 @@ void add_command_bench(Command& app, Run& run) {
   simulate.add_option("--json", options->json_file, "Write the result as JSON to a file, or to standard output with -");
   simulate.when_chosen([options, &run] { run = [options] { return bench_simulate(options->systems, options->threads, options->seconds, options->json_file); }; });
 
-  add_bench_network(*command, run);
+  add_bench_network(command, run);
 }
 
 }  // namespace penn

@@ -7,6 +7,10 @@
 // only: the larger side of a matrix is completed by QR from the same matrix on both sides, which is unique up to signs, and signs do not matter to Adam.
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <functional>
+#include <span>
+
 #include "network/reference.h"
 #include "penn/network/mixture_output.h"
 #include "penn/train/gradients.h"

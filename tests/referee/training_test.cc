@@ -12,6 +12,7 @@
 #include <span>
 
 #include "network/reference.h"
+#include "penn/base/random.h"
 #include "penn/network/mixture_output.h"
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
@@ -23,6 +24,15 @@ namespace penn::referee {
 namespace {
 
 using reference::random_floats;
+
+// What completes the first basis (gradient_basis.cc): columns n to N of an (N, N) matrix of random numbers.
+Tensor completing_columns(int64_t N, int64_t n) {
+  const RandomKey key{0, static_cast<uint64_t>(N)};
+  const Tensor columns = torch::empty({N, N - n}, torch::kDouble);
+  for (int64_t i = 0; i < N; ++i)
+    for (int64_t j = n; j < N; ++j) columns[i][j - n] = static_cast<double>(static_cast<float>(key.uniform(0, static_cast<uint32_t>(i * N + j)) - 0.5));
+  return columns;
+}
 
 // One weight matrix or vector.
 class TorchOptimiser {
@@ -72,7 +82,7 @@ class TorchOptimiser {
       const Tensor small = std::get<1>(torch::linalg_eigh(small_left ? left : right)).flip(1);
       const Tensor reached = (small_left ? g.t() : g).matmul(small);
       const int64_t N = reached.size(0), n = reached.size(1);
-      const Tensor large = std::get<0>(torch::linalg_qr(torch::cat({reached, torch::eye(N, torch::kDouble).slice(1, 0, N - n)}, 1)));
+      const Tensor large = std::get<0>(torch::linalg_qr(torch::cat({reached, completing_columns(N, n)}, 1)));
       q_left = small_left ? small : large;
       q_right = small_left ? large : small;
     }

@@ -31,7 +31,7 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
   info.sampling = choice.system.simulation.sampling;
   net.length_low = static_cast<double>(info.lengths.low), net.length_high = static_cast<double>(info.lengths.high);
   net.sampling_low = info.sampling.low, net.sampling_high = info.sampling.high;
-  info.training = {{"preset", "fast"}, {"dataset", dataset}};
+  info.training = nlohmann::ordered_json{{"preset", "fast"}, {"dataset", dataset}};
   info.value_low.assign(d, -10), info.value_high.assign(d, 10);
   info.on_lattice.assign(d, false);
   info.validation_nll = -1.5, info.steps = 100, info.trajectories = 25600, info.minutes = 0.5;

@@ -1,4 +1,5 @@
 // JSON on standard input, the page that shows it on standard output: the browser tests open what the program would write.
+#include <nlohmann/json.hpp>
 #include <cstdio>
 #include <iostream>
 #include <iterator>

@@ -2,6 +2,8 @@
 // its quality, in milliseconds.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <filesystem>
 #include <string>
 #include <vector>

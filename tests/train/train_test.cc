@@ -67,7 +67,7 @@ void expect_same(const Model& a, const Model& b, const std::string& what) {
   const ModelInfo &x = a.info, &y = b.info;
   EXPECT_EQ(x.system_text, y.system_text);
   EXPECT_EQ(x.network, y.network);
-  EXPECT_EQ(x.training, y.training);
+  EXPECT_EQ(*x.training, *y.training);
   EXPECT_EQ(x.value_low, y.value_low);
   EXPECT_EQ(x.value_high, y.value_high);
   EXPECT_EQ(x.on_lattice, y.on_lattice);

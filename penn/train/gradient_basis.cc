@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "penn/base/random.h"
 #include "penn/network/matrix.h"
 #include "penn/train/decomposition.h"
 
@@ -60,7 +61,8 @@ void GradientBasis::observe(const float* g, float scale, int64_t first, int64_t 
   observe_side(transposed(g, columns_), columns_, rows_, factor, columns_ * first / rows_, columns_ * last / rows_, right_.data());
 }
 
-// The smaller side's eigenvectors; with them those of the larger side that G reaches, completed to a basis.
+// The smaller side's eigenvectors; with them those of the larger side that G reaches, completed to a basis by random directions. Not by the weights' own axes:
+// along these Adam gives a feature that is rarely different from its usual value steps as large as any other's, and single trajectories then have losses of thousands.
 void GradientBasis::set_basis(const float* g) {
   const bool left_is_small = rows_ <= columns_;
   const int64_t n = left_is_small ? rows_ : columns_, N = left_is_small ? columns_ : rows_;
@@ -69,8 +71,9 @@ void GradientBasis::set_basis(const float* g) {
   eigenvectors(mean.data(), n, small.data());
   const MatrixView onto_large = left_is_small ? transposed(g, columns_) : rows_of(g, columns_);  // (N, n)
   multiply(large.data(), N, onto_large, rows_of(small.data(), n), N, n, n);
+  const RandomKey key{0, static_cast<uint64_t>(N)};
   for (int64_t i = 0; i < N; ++i)
-    for (int64_t j = n; j < N; ++j) large[static_cast<size_t>(i * N + j)] = i == j - n ? 1.0f : 0.0f;
+    for (int64_t j = n; j < N; ++j) large[static_cast<size_t>(i * N + j)] = static_cast<float>(key.uniform(0, static_cast<uint32_t>(i * N + j)) - 0.5);
   orthonormalise(large.data(), N);
   is_set_ = true;
 }

@@ -73,7 +73,9 @@ inline LogDensities log_densities(const MixtureShape& s, const Tensor& raw, cons
     const Tensor at = torch::triu_indices(M, M, 1, torch::kLong);
     Tensor couplings = raw.slice(1, N * (1 + 2 * M)).reshape({B, N, -1});
     if (!direct) couplings = couplings * diagonal.index_select(2, at[1]);
-    u = u + torch::zeros_like(u).index_put({torch::indexing::Slice(), torch::indexing::Slice(), at[0], at[1]}, couplings);
+    Tensor upper = torch::zeros_like(u);
+    upper.index_put_({torch::indexing::Slice(), torch::indexing::Slice(), at[0], at[1]}, couplings);
+    u = u + upper;
   }
   if (!s.precision_floor.empty())
     u = torch::linalg_cholesky(torch::matmul(u.transpose(-1, -2), u) + torch::diag(torch::tensor(s.precision_floor, torch::kDouble))).transpose(-1, -2);

@@ -51,6 +51,7 @@ rm m.safetensors.checkpoint
 expect "coordinates of many parameters by trial" 0 "the training begins, with --coordinates " "$penn" train airfoil -o air.safetensors --steps 40 --batch 16 --length 100 --validation 100
 expect "training" 0 "validation NLL" "$penn" train soup -o model.safetensors --steps 500 --batch 64 --length 500:1500 --quiet
 expect "an existing model stays" 1 "exists" "$penn" train soup -o model.safetensors --steps 5
+expect "info of a model" 0 "Network, " "$penn" info model.safetensors
 check "the loss curve" grep -q "^minutes,step,trajectories,train_nll,validation_nll,learning_rate" model.safetensors.csv
 head -c 5000 model.safetensors >cut.safetensors
 expect "a cut model" 1 "cut.safetensors" "$penn" info cut.safetensors

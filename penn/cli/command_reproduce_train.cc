@@ -18,8 +18,8 @@ bool train_for_reproduction(const Training& training, double minutes, int thread
   run.options.minutes = minutes;
   run.options.calibration = 0;  // what is compared are the networks themselves
   run.options.components = training.components;
-  run.options.full_covariance = training.full;
-  run.options.dataset_size = training.trajectories;
+  run.options.covariance = training.full ? "full" : "diagonal";
+  if (training.trajectories > 0) run.options.dataset = std::to_string(training.trajectories);
   run.options.lengths = {choice.system.simulation.length.high, choice.system.simulation.length.high};
   std::error_code ignored;
   if (std::filesystem::exists(checkpoint_path(model), ignored)) {

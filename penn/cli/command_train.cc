@@ -20,15 +20,19 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-  std::string optimiser = "soap", system, model, preset = "fast", covariance = "full", coordinates, dataset, length;
-  double minutes = 0, learning_rate = 0, checkpoint_seconds = 60;
-  int64_t steps = 0, epochs = 0, batch = 0, validation = 0, calibration = -1;
-  std::vector<std::string> encoders;
-  int components = 10, threads = 0;
-  uint64_t seed = 1;
+  std::string system, model, length;
+  TrainOptions values;  // of the options that are given
+  double checkpoint_seconds = 60;
+  int threads = 0;
   bool resume = false, quiet = false, force = false;
-  Command command{nullptr};  // to know what was given and what is a default
+  Command command{nullptr};  // to know what was given
 };
+
+std::string flag(const char* name) {
+  std::string text = std::string("--") + name;
+  std::replace(text.begin(), text.end(), '_', '-');
+  return text;
+}
 
 IntRange parse_length(const std::string& text) {
   try {
@@ -49,41 +53,25 @@ IntRange parse_length(const std::string& text) {
 // What the command line asks for, starting from the preset or, with --resume, from the checkpoint.
 void apply(const Options& o, TrainOptions& train) {
   const auto given = [&](const char* name) { return o.command.is_given(name); };
-  if (given("--minutes") || given("--steps") || given("--epochs")) {
-    train.minutes = o.minutes;
-    train.steps = o.steps;
-    train.epochs = o.epochs;
-  }
-  if (given("--batch")) train.batch = o.batch;
-  if (given("--encoders")) train.encoders = o.encoders;
-  if (given("--components")) train.components = o.components;
-  if (given("--covariance")) train.full_covariance = o.covariance == "full";
-  if (given("--coordinates")) train.coordinates = o.coordinates;
-  if (given("--validation")) train.validation = o.validation;
-  if (given("--calibration")) train.calibration = o.calibration;
-  if (given("--seed")) train.seed = o.seed;
-  if (given("--optimiser")) train.optimiser = o.optimiser;
-  if (given("--learning-rate")) train.learning_rate = o.learning_rate;
-  if (given("--length")) train.lengths = parse_length(o.length);
-  if (given("--dataset")) {
-    train.dataset_size = 0;
-    train.dataset_folder.clear();
-    const bool is_number = !o.dataset.empty() && o.dataset.find_first_not_of("0123456789") == std::string::npos;
-    if (is_number) train.dataset_size = std::stoll(o.dataset);
-    else train.dataset_folder = o.dataset;
-  }
+  if (given("--minutes") || given("--steps") || given("--epochs")) train.minutes = 0, train.steps = 0, train.epochs = 0;
+  for_each_option([&]<class T>(const TrainOption<T>& option) {
+    if (!option.help || !given(flag(option.name).c_str())) return;
+    if constexpr (std::is_same_v<T, IntRange>) train.*option.member = parse_length(o.length);
+    else train.*option.member = o.values.*option.member;
+  });
 }
 
 TrainOptions options_from_preset(const Options& o, const System& system) {
-  TrainOptions train = preset_options(o.preset, system);
+  TrainOptions train = preset_options(o.values.preset, system);
   apply(o, train);
   if (train.minutes <= 0 && train.steps <= 0 && train.epochs <= 0) {
-    if (o.preset == "paper") throw UsageError(fmt::format("the system file of {} does not say how the paper trained it", system.name), "give --dataset, --batch and --epochs, or a section [paper]");
+    if (train.preset == "paper") throw UsageError(fmt::format("the system file of {} does not say how the paper trained it", system.name), "give --dataset, --batch and --epochs, or a section [paper]");
     train.minutes = 10;
   }
   // The paper's data set belongs to the paper's epochs; with another budget fresh trajectories are better, unless asked for.
-  if (o.preset == "paper" && train.epochs == 0 && !o.command.is_given("--dataset")) train.dataset_size = 0;
+  if (train.preset == "paper" && train.epochs == 0 && !o.command.is_given("--dataset")) train.dataset.clear();
   if (train.batch == 0) train.batch = 256;
+  check_options(train);
   return train;
 }
 
@@ -96,7 +84,6 @@ TrainOptions options_from_checkpoint(const Options& o, const System& system, int
   if (checkpoint.system_text != system.text || checkpoint.observation != system.observations[static_cast<size_t>(observation)].name)
     throw ModelError(fmt::format("'{}' belongs to another system, another observation or another version of the system file", file.string()), "resume with the same system");
   TrainOptions wanted = checkpoint.options;
-  if (o.command.is_given("--preset")) wanted.preset = o.preset;
   apply(o, wanted);
   const std::vector<std::string> differing = differing_options(wanted, checkpoint.options);
   if (!differing.empty()) {
@@ -236,25 +223,16 @@ void add_command_train(Command& app, Run& run) {
   o->command = command;
   command.add_option("SYSTEM", o->system, "System file or name of a shipped system, with :OBSERVATION where there are several").required();
   command.add_option("-o,--output", o->model, "Model file to write").required();
-  command.add_option("--preset", o->preset, "fast (default), or paper: the network and training of the paper");
-  command.add_option("--minutes", o->minutes, "Budget in minutes (default: 10)").positive();
-  command.add_option("--steps", o->steps, "Budget in steps").positive();
-  command.add_option("--epochs", o->epochs, "Budget in epochs of a fixed data set").positive();
-  command.add_option("--batch", o->batch, "Trajectories per step");
-  command.add_option("--encoders", o->encoders, "What summarises a trajectory, one or both, with commas: statistics (default of fast), lstm (default of paper)")
-      .with_commas()
-      .one_of({"statistics", "lstm"});
-  command.add_option("--components", o->components, "Components of the mixture");
-  command.add_option("--covariance", o->covariance, "full (default) or diagonal").one_of({"full", "diagonal"});
-  command.add_option("--coordinates", o->coordinates, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others; auto (default of fast with more): by a short training");
-  command.add_option("--dataset", o->dataset, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
-  command.add_option("--length", o->length, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
-  command.add_option("--validation", o->validation, "Trajectories of the validation set");
-  command.add_option("--calibration", o->calibration, "Fresh trajectories on which the widths of the posteriors are set at the end, over all lengths (default: a fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and with --dataset); 0: none")
-      .between(0, 1000000);
-  command.add_option("--optimiser", o->optimiser, "soap (default: Adam in the gradients' own basis) or adam").one_of({"soap", "adam"});
-  command.add_option("--learning-rate", o->learning_rate, "Peak learning rate").positive();
-  command.add_option("--seed", o->seed, "Seed of all random numbers");
+  for_each_option([&]<class T>(const TrainOption<T>& option) {
+    if (!option.help) return;
+    if constexpr (std::is_same_v<T, IntRange>) command.add_option(flag(option.name), o->length, option.help);
+    else if constexpr (!std::is_same_v<T, bool>) {
+      Option added = command.add_option(flag(option.name), o->values.*option.member, option.help);
+      if (std::is_same_v<T, std::vector<std::string>>) added.with_commas();
+      if (!option.words.empty()) added.one_of(option.words);
+      if (std::is_same_v<T, double> || option.low == 0) added.positive();  // 0 is for what is not given; other ranges are check_options'
+    }
+  });
   command.add_option("--threads", o->threads, "Number of threads (default: one per processor)").between(1, 1024);
   command.add_option("--checkpoint-seconds", o->checkpoint_seconds, "Time between two checkpoints, at the most").show_default();
   command.add_flag("--resume", o->resume, "Go on with an interrupted training");

@@ -162,16 +162,17 @@ std::vector<Decoder::GradientTerm> Decoder::gradient_terms(const State& state, c
 
 void dense_gradient(const Decoder::GradientTerm& term, int64_t B, int64_t shard, int64_t first, int64_t last, float* gradient) {
   const int64_t inputs = term.layer->inputs, outputs = term.layer->outputs;
-  multiply(gradient + term.layer->weight + static_cast<size_t>(first * inputs), inputs, from_row(transposed(term.delta, outputs), first), rows_of(term.input, inputs),
-           last - first, inputs, B, false, shard);
+  multiply(gradient + term.layer->weight + static_cast<size_t>(first), inputs, transposed(term.delta, outputs), rows_of(term.input + first, inputs), outputs,
+           last - first, B, false, shard);
+  if (first > 0) return;
   float* bias = gradient + term.layer->bias;
-  std::fill(bias + first, bias + last, 0.0f);
-  std::vector<float> sum(static_cast<size_t>(last - first));
+  std::fill(bias, bias + outputs, 0.0f);
+  std::vector<float> sum(static_cast<size_t>(outputs));
   for (int64_t begin = 0; begin < B; begin += shard) {
     std::fill(sum.begin(), sum.end(), 0.0f);
     for (int64_t b = begin; b < std::min(B, begin + shard); ++b)
-      for (int64_t r = first; r < last; ++r) sum[static_cast<size_t>(r - first)] += term.delta[b * outputs + r];
-    for (int64_t r = first; r < last; ++r) bias[r] += sum[static_cast<size_t>(r - first)];
+      for (int64_t r = 0; r < outputs; ++r) sum[static_cast<size_t>(r)] += term.delta[b * outputs + r];
+    for (int64_t r = 0; r < outputs; ++r) bias[r] += sum[static_cast<size_t>(r)];
   }
 }
 

@@ -55,7 +55,7 @@ class Decoder {
   std::vector<Block> blocks_;
 };
 
-// Rows [first, last) of a layer's gradient over a batch of B trajectories, in partial sums of `shard` trajectories each, in their order.
+// Columns [first, last) of a layer's gradient (its bias with the first column) over a batch of B trajectories, in partial sums of `shard` trajectories each, in their order.
 void dense_gradient(const Decoder::GradientTerm& term, int64_t B, int64_t shard, int64_t first, int64_t last, float* gradient);
 
 }  // namespace penn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "penn/base/parallel.h"
 #include "penn/network/lane_tile.h"
 
 namespace penn {
@@ -105,6 +106,23 @@ void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, i
     pack_right({b.data + first * b.row_step, b.row_step, b.column_step}, column, N, count, right.data());
     return right.data();
   });
+}
+
+void multiply_on(int threads, float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add) {
+  const int64_t rows = round_up(std::max<int64_t>((M + threads - 1) / threads, 8 * kPanel), kPanel);
+  parallel_for((M + rows - 1) / rows, threads, [&](int64_t i, int) {
+    const int64_t first = i * rows;
+    multiply(c + first * c_step, c_step, from_row(a, first), b, std::min(rows, M - first), N, K, add);
+  });
+}
+
+void transpose(const float* from, int64_t rows, int64_t columns, float* to) {
+  for (int64_t i = 0; i < rows; i += kVector)
+    for (int64_t j = 0; j < columns; j += kVector)
+      if (i + kVector <= rows && j + kVector <= columns) transpose_square(from + i * columns + j, columns, to + j * rows + i, rows);
+      else
+        for (int64_t r = i; r < std::min(rows, i + kVector); ++r)
+          for (int64_t q = j; q < std::min(columns, j + kVector); ++q) to[q * rows + r] = from[r * columns + q];
 }
 
 PackedMatrixRight::PackedMatrixRight(MatrixView b, int64_t K, int64_t N) : K_(K), columns_(round_up(N, kTileLanes)), data_(static_cast<size_t>(K * columns_)) {

@@ -25,6 +25,11 @@ inline constexpr int64_t kSumBlock = 256;  // terms summed before they are added
 void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add = false,
               int64_t block = kSumBlock);
 
+// The same on several threads, which share out the rows.
+void multiply_on(int threads, float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add = false);
+// to (columns, rows) = the transpose of from (rows, columns)
+void transpose(const float* from, int64_t rows, int64_t columns, float* to);
+
 // b (K, N) as the products read it: for a matrix that is used again and again. The same sums as with b itself.
 class PackedMatrixRight {
  public:

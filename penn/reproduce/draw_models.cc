@@ -102,9 +102,12 @@ PageData draw_cost(const PaperItem& item, Session& session) {
     const Estimator& model = page.use_model(name, session);
     const ModelInfo& info = model.info();
     const int64_t batch = info.steps > 0 ? info.trajectories / info.steps : 0;
-    const int64_t dataset = info.training->contains("dataset") && info.training->at("dataset").is_number() ? info.training->at("dataset").get<int64_t>() : 0;
-    const bool has_folder = info.training->contains("dataset_folder") && info.training->at("dataset_folder") != "";
-    const std::string epochs = dataset > 0 ? std::to_string(info.trajectories / dataset) : has_folder ? "of a given set" : "always new";
+    // Files of 0.1 have a number and a folder, later ones one text.
+    const auto said = [&](const char* key) { return info.training->contains(key) ? info.training->at(key) : nlohmann::ordered_json(); };
+    const std::string text = said("dataset").is_string() ? said("dataset").get<std::string>() : said("dataset").is_number() && said("dataset") != 0 ? said("dataset").dump() : "";
+    const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+    const bool has_folder = (!text.empty() && !is_number) || (said("dataset_folder").is_string() && said("dataset_folder") != "");
+    const std::string epochs = is_number ? std::to_string(info.trajectories / std::stoll(text)) : has_folder ? "of a given set" : "always new";
     rows.push_back({{name, "ours", std::to_string(info.network.inputs), thousands(info.trajectories), length_text(info.lengths), std::to_string(batch), epochs, fmt::format("{:.2f} h", info.minutes / 60)}});
     rows.push_back({{"", "paper", std::to_string(info.network.inputs), paper.trajectories, paper.length, paper.batch, paper.epochs, fmt::format("{} h", paper.hours)}, true});
     minutes += info.minutes;

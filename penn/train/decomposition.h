@@ -1,4 +1,4 @@
-// Decompositions of square matrices, stored row by row (by Eigen).
+// Decompositions of square matrices, stored row by row: eigenvectors by Eigen, QR by blocks of Householder reflections.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace penn {
 void eigenvectors(const float* symmetric, int64_t n, float* vectors);
 void eigenvectors(const double* symmetric, int64_t n, double* vectors, std::vector<double>& values);
 
-// a (n, n) -> orthonormal columns of which the first k span its first k columns, for every k (QR).
-void orthonormalise(float* a, int64_t n);
+// a (n, n) -> orthonormal columns of which the first k span its first k columns, for every k (QR). The same bits on any number of threads.
+void orthonormalise(float* a, int64_t n, int threads = 1);
 
 }  // namespace penn

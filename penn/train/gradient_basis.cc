@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "penn/base/parallel.h"
 #include "penn/base/random.h"
 #include "penn/train/decomposition.h"
 
@@ -24,15 +25,18 @@ void observe_side(MatrixView a, int64_t n, int64_t k, float factor, int64_t firs
 }
 
 void mirror(AlignedVector<float>& mean, int64_t n) {
-  for (int64_t i = 0; i < n; ++i)
-    for (int64_t j = 0; j < i; ++j) mean[static_cast<size_t>(i * n + j)] = mean[static_cast<size_t>(j * n + i)];
+  constexpr int64_t kSquare = 32;  // what the cache holds of both triangles
+  for (int64_t row = 0; row < n; row += kSquare)
+    for (int64_t column = 0; column <= row; column += kSquare)
+      for (int64_t i = row; i < std::min(n, row + kSquare); ++i)
+        for (int64_t j = column; j < std::min(i, column + kSquare); ++j) mean[static_cast<size_t>(i * n + j)] = mean[static_cast<size_t>(j * n + i)];
 }
 
 // basis -> orthonormal columns that span mean * basis, in falling order of their eigenvalues; returns where each column came from.
-std::vector<int64_t> power_iteration(AlignedVector<float>& mean, int64_t n, AlignedVector<float>& basis) {
+std::vector<int64_t> power_iteration(AlignedVector<float>& mean, int64_t n, AlignedVector<float>& basis, int threads) {
   mirror(mean, n);
   AlignedVector<float> product(basis.size());
-  multiply(product.data(), n, rows_of(mean.data(), n), rows_of(basis.data(), n), n, n, n);
+  multiply_on(threads, product.data(), n, rows_of(mean.data(), n), rows_of(basis.data(), n), n, n, n);
   std::vector<float> value(static_cast<size_t>(n), 0.0f);
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) value[static_cast<size_t>(j)] += basis[static_cast<size_t>(i * n + j)] * product[static_cast<size_t>(i * n + j)];
@@ -41,7 +45,7 @@ std::vector<int64_t> power_iteration(AlignedVector<float>& mean, int64_t n, Alig
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return value[static_cast<size_t>(a)] > value[static_cast<size_t>(b)]; });
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) basis[static_cast<size_t>(i * n + j)] = product[static_cast<size_t>(i * n + order[static_cast<size_t>(j)])];
-  orthonormalise(basis.data(), n);
+  orthonormalise(basis.data(), n, threads);
   return order;
 }
 
@@ -80,14 +84,13 @@ void GradientBasis::set_basis(const float* g) {
 void GradientBasis::prepare() {
   is_set_ = true;
   left_transposed_.resize(left_basis_.size());
-  for (int64_t i = 0; i < rows_; ++i)
-    for (int64_t j = 0; j < rows_; ++j) left_transposed_[static_cast<size_t>(j * rows_ + i)] = left_basis_[static_cast<size_t>(i * rows_ + j)];
+  transpose(left_basis_.data(), rows_, rows_, left_transposed_.data());
   packed_right_ = PackedMatrixRight(rows_of(right_basis_.data(), columns_), columns_, columns_);
   packed_right_back_ = PackedMatrixRight(transposed(right_basis_.data(), columns_), columns_, columns_);
 }
 
 void GradientBasis::rotate_left(const float* g, int64_t first, int64_t last, float* out) const {
-  multiply(out + first * columns_, columns_, rows_of(left_transposed_.data() + first * rows_, rows_), rows_of(g, columns_), last - first, columns_, rows_);
+  multiply(out + first, columns_, rows_of(left_transposed_.data(), rows_), rows_of(g + first, columns_), rows_, last - first, rows_);
 }
 void GradientBasis::rotate_right(const float* x, int64_t first, int64_t last, float* out) const {
   multiply(out + first * columns_, columns_, rows_of(x + first * columns_, columns_), packed_right_, last - first, columns_, columns_);
@@ -96,18 +99,22 @@ void GradientBasis::rotate_right_back(const float* x, int64_t first, int64_t las
   multiply(out + first * columns_, columns_, rows_of(x + first * columns_, columns_), packed_right_back_, last - first, columns_, columns_);
 }
 void GradientBasis::rotate_left_back(const float* x, int64_t first, int64_t last, float* out) const {
-  multiply(out + first * columns_, columns_, rows_of(left_basis_.data() + first * rows_, rows_), rows_of(x, columns_), last - first, columns_, rows_);
+  multiply(out + first, columns_, rows_of(left_basis_.data(), rows_), rows_of(x + first, columns_), rows_, last - first, rows_);
 }
 
-void GradientBasis::refresh(float* first_moment, float* second_moment) {
+void GradientBasis::refresh(float* first_moment, float* second_moment, int threads) {
   const size_t size = static_cast<size_t>(rows_ * columns_);
   AlignedVector<float> half(size), in_weights(size);
-  rotate_right_back(first_moment, 0, rows_, half.data());
-  rotate_left_back(half.data(), 0, rows_, in_weights.data());
-  const std::vector<int64_t> row_order = power_iteration(left_, rows_, left_basis_), column_order = power_iteration(right_, columns_, right_basis_);
+  const auto in_parts = [&](int64_t whole, const auto& rotate) {
+    constexpr int64_t kPart = 128;
+    parallel_for((whole + kPart - 1) / kPart, threads, [&](int64_t i, int) { rotate(i * kPart, std::min(whole, (i + 1) * kPart)); });
+  };
+  in_parts(rows_, [&](int64_t first, int64_t last) { rotate_right_back(first_moment, first, last, half.data()); });
+  in_parts(columns_, [&](int64_t first, int64_t last) { rotate_left_back(half.data(), first, last, in_weights.data()); });
+  const std::vector<int64_t> row_order = power_iteration(left_, rows_, left_basis_, threads), column_order = power_iteration(right_, columns_, right_basis_, threads);
   prepare();
-  rotate_left(in_weights.data(), 0, rows_, half.data());
-  rotate_right(half.data(), 0, rows_, first_moment);
+  in_parts(columns_, [&](int64_t first, int64_t last) { rotate_left(in_weights.data(), first, last, half.data()); });
+  in_parts(rows_, [&](int64_t first, int64_t last) { rotate_right(half.data(), first, last, first_moment); });
   std::copy_n(second_moment, size, half.begin());
   for (int64_t i = 0; i < rows_; ++i)
     for (int64_t j = 0; j < columns_; ++j)

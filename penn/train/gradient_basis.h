@@ -1,7 +1,7 @@
 // The basis in which Adam runs for one weight matrix (m, n): the eigenvectors of the running means of G G^T and G^T G, where G is its gradient (SOAP: Vyas et
 // al. 2024). Statistics of a trajectory are strongly correlated, so that along the weights' own axes every step is a compromise; in this basis the curvature is
 // nearly diagonal, and a training needs a fraction of the steps (docs/recipe.md).
-// Rows of every product can be computed on their own: several threads share a matrix.
+// Rows, or columns, of every product can be computed on their own: several threads share a matrix.
 #pragma once
 
 #include <cstdint>
@@ -27,16 +27,16 @@ class GradientBasis {
   void set_basis(const float* gradient);
   bool is_set() const { return is_set_; }
 
-  // Rows [first, last) of out = Q_L^T G.
+  // Columns [first, last) of out = Q_L^T G.
   void rotate_left(const float* gradient, int64_t first, int64_t last, float* out) const;
   // Rows [first, last): out = x Q_R, and out = x Q_R^T.
   void rotate_right(const float* x, int64_t first, int64_t last, float* out) const;
   void rotate_right_back(const float* x, int64_t first, int64_t last, float* out) const;
-  // Rows [first, last) of out = Q_L x.
+  // Columns [first, last) of out = Q_L x.
   void rotate_left_back(const float* x, int64_t first, int64_t last, float* out) const;
 
   // One power iteration towards the present eigenvectors; takes Adam's two means (m, n) along.
-  void refresh(float* first_moment, float* second_moment);
+  void refresh(float* first_moment, float* second_moment, int threads = 1);
 
   // For checkpoints: all four matrices, one after the other.
   int64_t size() const { return 2 * (rows_ * rows_ + columns_ * columns_); }

@@ -4,12 +4,14 @@
 
 #include "penn/base/parallel.h"
 #include "penn/network/mixture_output.h"
+#include "penn/network/tile_sizes.h"
 
 namespace penn {
 namespace {
 
-constexpr int64_t kTileRows = 96;      // through the decoder together
-constexpr int64_t kGradientRows = 132;  // of a weight matrix, in one task
+// Trajectories that go through the decoder together: the more, the less often its weights are brought into the order the products need.
+int64_t tile_rows(int64_t B, int threads) { return std::clamp<int64_t>(round_up((B + threads - 1) / threads, 48), 48, 192); }
+constexpr int64_t kGradientColumns = 128;  // of a weight matrix, in one task
 
 }  // namespace
 
@@ -47,8 +49,9 @@ BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryB
 }
 
 BatchLoss Gradients::forward(const Network& network, std::span<const float> theta, double auxiliary, int64_t B, int threads) {
-  parallel_for((B + kTileRows - 1) / kTileRows, threads, [&](int64_t tile, int) {
-    const int64_t first = tile * kTileRows, last = std::min(B, first + kTileRows);
+  const int64_t rows = tile_rows(B, threads);
+  parallel_for((B + rows - 1) / rows, threads, [&](int64_t tile, int) {
+    const int64_t first = tile * rows, last = std::min(B, first + rows);
     network.decoder().forward(network.weights().data(), embedding_.data(), first, last, decoded_, raw_.data());
     mixture_rows(network.options().mixture, first, last, raw_.data(), theta.data(), auxiliary, log_q_.data(), bad_.data(), weights_.data(), draw_.data());
   });
@@ -82,8 +85,9 @@ void Gradients::backward(const Network& network, int64_t B, int threads) {
     std::fill(gradient_.begin(), gradient_.end(), 0.0f);  // pieces add to the encoder's
   }
   float* dembedding = network.has_trained_encoder() ? dembedding_.data() : nullptr;
-  parallel_for((B + kTileRows - 1) / kTileRows, threads, [&](int64_t tile, int) {
-    const int64_t first = tile * kTileRows, last = std::min(B, first + kTileRows);
+  const int64_t rows = tile_rows(B, threads);
+  parallel_for((B + rows - 1) / rows, threads, [&](int64_t tile, int) {
+    const int64_t first = tile * rows, last = std::min(B, first + rows);
     network.decoder().backward(network.weights().data(), draw_.data(), first, last, decoded_, dembedding);
   });
   struct Task {
@@ -93,7 +97,7 @@ void Gradients::backward(const Network& network, int64_t B, int threads) {
   const std::vector<Decoder::GradientTerm> terms = network.decoder().gradient_terms(decoded_, embedding_.data(), draw_.data());
   std::vector<Task> tasks;
   for (size_t i = 0; i < terms.size(); ++i)
-    for (int64_t first = 0; first < terms[i].layer->outputs; first += kGradientRows) tasks.push_back({i, first, std::min(terms[i].layer->outputs, first + kGradientRows)});
+    for (int64_t first = 0; first < terms[i].layer->inputs; first += kGradientColumns) tasks.push_back({i, first, std::min(terms[i].layer->inputs, first + kGradientColumns)});
   parallel_for(static_cast<int64_t>(tasks.size()), threads, [&](int64_t i, int) {
     const Task& task = tasks[static_cast<size_t>(i)];
     dense_gradient(terms[task.term], B, kShardRows, task.first, task.last, gradient_.data());

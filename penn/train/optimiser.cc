@@ -11,7 +11,8 @@ namespace {
 
 // Steps between two looks at the gradient's covariance and between two turns of the basis. At 8 and 50 a training of soup ended 0.03 nats higher (docs/recipe.md).
 constexpr int64_t kObserveEvery = 4, kRefreshEvery = 20;
-constexpr int64_t kPartRows = 132, kPartEntries = 1 << 14;
+constexpr int64_t kLargeSide = 320;  // of a matrix whose basis all threads turn together; smaller ones are shared out
+constexpr int64_t kPartRows = 132, kPartColumns = 128, kPartEntries = 1 << 14;
 
 }  // namespace
 
@@ -32,9 +33,11 @@ Optimiser::Optimiser(const std::vector<WeightBlock>& blocks, std::span<const flo
     const int64_t whole = static_cast<int64_t>(is_rotated ? block.shape[0] : block.size()), step = is_rotated ? kPartRows : kPartEntries;
     for (int64_t first = 0; first < whole; first += step) {
       parts_.push_back({number, first, std::min(whole, first + step)});
-      if (is_rotated) rotated_parts_.push_back(parts_.back());
+      if (is_rotated) row_parts_.push_back(parts_.back());
     }
     if (!is_rotated) continue;
+    const int64_t columns = static_cast<int64_t>(block.shape[1]);
+    for (int64_t first = 0; first < columns; first += kPartColumns) column_parts_.push_back({number, first, std::min(columns, first + kPartColumns)});
     matrices_.back().basis.emplace(static_cast<int64_t>(block.shape[0]), static_cast<int64_t>(block.shape[1]));
     matrices_.back().half.resize(block.size());
     matrices_.back().turned.resize(block.size());
@@ -97,9 +100,9 @@ bool Optimiser::step(std::span<float> weights, std::span<const float> gradient, 
   };
 
   if (steps_ % kObserveEvery == 1)
-    for_parts(rotated_parts_, [&](Matrix& w, int64_t first, int64_t last) { w.basis->observe(gradient.data() + w.block.offset, g_scale, first, last); });
+    for_parts(row_parts_, [&](Matrix& w, int64_t first, int64_t last) { w.basis->observe(gradient.data() + w.block.offset, g_scale, first, last); });
   if (steps_ == 1) for_bases([&](Matrix& w) { w.basis->set_basis(gradient.data() + w.block.offset); });
-  for_parts(rotated_parts_, [&](Matrix& w, int64_t first, int64_t last) { w.basis->rotate_left(gradient.data() + w.block.offset, first, last, w.half.data()); });
+  for_parts(column_parts_, [&](Matrix& w, int64_t first, int64_t last) { w.basis->rotate_left(gradient.data() + w.block.offset, first, last, w.half.data()); });
   for_parts(parts_, [&](Matrix& w, int64_t first, int64_t last) {
     if (!w.basis) {
       thread_local std::vector<float> step;
@@ -113,12 +116,20 @@ bool Optimiser::step(std::span<float> weights, std::span<const float> gradient, 
     adam(w.block.offset + at, static_cast<size_t>(last - first) * columns, w.turned.data() + at, w.turned.data() + at);
     w.basis->rotate_right_back(w.turned.data(), first, last, w.half.data());
   });
-  for_parts(rotated_parts_, [&](Matrix& w, int64_t first, int64_t last) {
-    const size_t columns = w.block.shape[1], at = static_cast<size_t>(first) * columns;
+  for_parts(column_parts_, [&](Matrix& w, int64_t first, int64_t last) {
     w.basis->rotate_left_back(w.half.data(), first, last, w.turned.data());
-    apply(w.block.offset + at, static_cast<size_t>(last - first) * columns, w.turned.data() + at);
+    for (size_t i = 0, at = static_cast<size_t>(first); i < w.block.shape[0]; ++i, at += w.block.shape[1])
+      apply(w.block.offset + at, static_cast<size_t>(last - first), w.turned.data() + at);
   });
-  if (steps_ % kRefreshEvery == 0) for_bases([&](Matrix& w) { w.basis->refresh(m_.data() + w.block.offset, v_.data() + w.block.offset); });
+  if (steps_ % kRefreshEvery == 0) {
+    const auto is_large = [](const Matrix& w) { return std::max(w.basis->rows(), w.basis->columns()) > kLargeSide; };
+    const auto refresh = [&](Matrix& w, int on) { w.basis->refresh(m_.data() + w.block.offset, v_.data() + w.block.offset, on); };
+    for (Matrix& w : matrices_)
+      if (w.basis && is_large(w)) refresh(w, threads);
+    for_bases([&](Matrix& w) {
+      if (!is_large(w)) refresh(w, 1);
+    });
+  }
   return true;
 }
 

@@ -47,14 +47,14 @@ class Optimiser {
     std::optional<GradientBasis> basis;
     AlignedVector<float> half, turned;  // (m, n), between rotations
   };
-  struct Part {  // rows of a matrix, or entries of a vector
+  struct Part {  // rows or columns of a matrix, or entries of a vector
     size_t matrix;
     int64_t first, last;
   };
 
   OptimiserOptions options_;
   std::vector<Matrix> matrices_;
-  std::vector<Part> parts_, rotated_parts_;
+  std::vector<Part> parts_, row_parts_, column_parts_;  // of all; of rotated matrices
   int64_t steps_ = 0;
   std::vector<float> m_, v_, average_;
 };

@@ -1,6 +1,6 @@
 #include "penn/train/train_options.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -13,45 +13,30 @@ namespace {
 // With more parameters box coordinates are better for some of them and worse for others (docs/recipe.md); between 8 and 11 nothing was measured.
 constexpr size_t kMostInBox = 8;
 
+bool is_number(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }
+
 }  // namespace
 
+int64_t TrainOptions::dataset_size() const { return is_number(dataset) ? std::stoll(dataset.substr(0, 15)) : 0; }
+std::string TrainOptions::dataset_folder() const { return is_number(dataset) ? "" : dataset; }
+
 nlohmann::ordered_json to_json(const TrainOptions& o) {
-  return {{"preset", o.preset}, {"minutes", o.minutes}, {"steps", o.steps}, {"epochs", o.epochs}, {"batch", o.batch},
-          {"encoders", o.encoders}, {"components", o.components}, {"covariance", o.full_covariance ? "full" : "diagonal"}, {"coordinates", o.coordinates}, {"dataset", o.dataset_size},
-          {"dataset_folder", o.dataset_folder}, {"length", {o.lengths.low, o.lengths.high}}, {"validation", o.validation}, {"seed", o.seed},
-          {"optimiser", o.optimiser}, {"learning_rate", o.learning_rate}, {"constant_rate", o.constant_rate}, {"warm_up", o.warm_up}, {"balance", o.balance}, {"lesson", o.lesson}, {"lesson_share", o.lesson_share}, {"weight_decay", o.weight_decay},
-          {"clip", o.clip}, {"ema", o.ema}, {"validations", o.validations}, {"calibration", o.calibration}};
+  nlohmann::ordered_json json;
+  for_each_option([&]<class T>(const TrainOption<T>& option) {
+    if constexpr (std::is_same_v<T, IntRange>) json[option.name] = {(o.*option.member).low, (o.*option.member).high};
+    else json[option.name] = o.*option.member;
+  });
+  return json;
 }
 
-TrainOptions train_options_from_json(const nlohmann::json& j) {
+TrainOptions train_options_from_json(const nlohmann::json& json) {
   try {
     TrainOptions o;
-    j.at("preset").get_to(o.preset);
-    j.at("minutes").get_to(o.minutes);
-    j.at("steps").get_to(o.steps);
-    j.at("epochs").get_to(o.epochs);
-    j.at("batch").get_to(o.batch);
-    if (j.contains("encoders")) j.at("encoders").get_to(o.encoders);  // the first model files have none
-    j.at("components").get_to(o.components);
-    o.full_covariance = j.at("covariance").get<std::string>() == "full";
-    j.at("coordinates").get_to(o.coordinates);
-    j.at("dataset").get_to(o.dataset_size);
-    j.at("dataset_folder").get_to(o.dataset_folder);
-    o.lengths = {j.at("length").at(0).get<int64_t>(), j.at("length").at(1).get<int64_t>()};
-    j.at("validation").get_to(o.validation);
-    j.at("seed").get_to(o.seed);
-    j.at("optimiser").get_to(o.optimiser);
-    j.at("learning_rate").get_to(o.learning_rate);
-    j.at("constant_rate").get_to(o.constant_rate);
-    j.at("warm_up").get_to(o.warm_up);
-    j.at("weight_decay").get_to(o.weight_decay);
-    j.at("clip").get_to(o.clip);
-    j.at("ema").get_to(o.ema);
-    j.at("balance").get_to(o.balance);
-    j.at("lesson").get_to(o.lesson);
-    o.lesson_share = j.value("lesson_share", 1.0);  // checkpoints of before have none
-    j.at("validations").get_to(o.validations);
-    o.calibration = j.value("calibration", int64_t{o.preset == "paper" ? 0 : -1});  // checkpoints of before have none
+    for_each_option([&]<class T>(const TrainOption<T>& option) {
+      const nlohmann::json& value = json.at(option.name);
+      if constexpr (std::is_same_v<T, IntRange>) o.*option.member = {value.at(0).get<int64_t>(), value.at(1).get<int64_t>()};
+      else value.get_to(o.*option.member);
+    });
     return o;
   } catch (const nlohmann::json::exception& error) {
     throw ModelError(fmt::format("training options: {}", error.what()));
@@ -74,7 +59,7 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   if (preset == "fast") return o;
   if (preset != "paper") throw UsageError(fmt::format("unknown preset '{}'", preset), "presets: fast, paper");
   o.lengths = {system.simulation.length.high, system.simulation.length.high};  // the paper trains at one length
-  o.dataset_size = system.paper.trajectories;
+  if (system.paper.trajectories > 0) o.dataset = std::to_string(system.paper.trajectories);
   o.epochs = system.paper.epochs;
   o.batch = system.paper.batch;
   o.validation = 20000;
@@ -110,8 +95,8 @@ NetworkOptions network_for(const TrainOptions& options, const System& system, in
   const int parameters = static_cast<int>(system.parameters.size());
   NetworkOptions network = options.preset == "paper" ? paper_network(channels, parameters) : fast_network(channels, parameters);
   if (!options.encoders.empty()) network.encoders = options.encoders;
-  network.mixture.components = options.components;
-  network.mixture.full = options.full_covariance;
+  network.mixture.components = static_cast<int>(options.components);
+  network.mixture.full = options.covariance == "full";
   network.coordinates = coordinates_of(options.coordinates, system);
   if (options.preset != "paper") network.set_precision_floor();
   network.length_low = static_cast<double>(options.lengths.low);
@@ -123,24 +108,30 @@ NetworkOptions network_for(const TrainOptions& options, const System& system, in
 
 int64_t calibration_count(const TrainOptions& options, int64_t trajectories) {
   if (options.calibration >= 0) return options.calibration;
-  const bool is_fixed = options.dataset_size > 0 || !options.dataset_folder.empty();
   const int64_t share = std::min<int64_t>(trajectories / 50, 24000);
-  return is_fixed || share < 2000 ? 0 : share;
+  return !options.dataset.empty() || share < 2000 ? 0 : share;
 }
 
 void check_options(const TrainOptions& o) {
+  for_each_option([&]<class T>(const TrainOption<T>& option) {
+    std::string name = option.name;
+    std::replace(name.begin(), name.end(), '_', '-');
+    const auto check_word = [&](const std::string& word) {
+      if (!option.words.empty() && std::find(option.words.begin(), option.words.end(), word) == option.words.end())
+        throw UsageError(fmt::format("--{}: unknown word '{}'", name, word), fmt::format("choose from: {}", fmt::join(option.words, ", ")));
+    };
+    if constexpr (std::is_arithmetic_v<T>) {
+      const double value = static_cast<double>(o.*option.member);
+      if (!(value >= option.low && value <= option.high)) throw UsageError(fmt::format("--{} must lie in {} to {}, got {}", name, option.low, option.high, value));
+    } else if constexpr (std::is_same_v<T, std::string>) check_word(o.*option.member);
+    else if constexpr (std::is_same_v<T, std::vector<std::string>>) std::for_each((o.*option.member).begin(), (o.*option.member).end(), check_word);
+  });
   const int budgets = (o.minutes > 0) + (o.steps > 0) + (o.epochs > 0);
   if (budgets != 1) throw UsageError("the budget must be one of --minutes, --steps and --epochs", "for example: --minutes 10");
-  const bool is_fixed = o.dataset_size > 0 || !o.dataset_folder.empty();
-  if (o.epochs > 0 && !is_fixed) throw UsageError("--epochs needs a fixed data set: fresh trajectories have no epochs", "add --dataset N, or use --minutes or --steps");
-  if (o.dataset_size > 0 && !o.dataset_folder.empty()) throw UsageError("--dataset is either a number or a directory");
-  if (o.components < 1 || o.components > 1000) throw UsageError(fmt::format("the number of components must lie in 1 to 1000, got {}", o.components));
-  if (o.optimiser != "adam" && o.optimiser != "soap") throw UsageError(fmt::format("unknown optimiser '{}'", o.optimiser), "optimisers: soap, adam");
-  if (o.batch < 2) throw UsageError(fmt::format("a batch needs at least 2 trajectories, got {}", o.batch));
-  if (o.validation < 100) throw UsageError(fmt::format("the validation set needs at least 100 trajectories, got {}", o.validation));
+  if (o.epochs > 0 && o.dataset.empty()) throw UsageError("--epochs needs a fixed data set: fresh trajectories have no epochs", "add --dataset N, or use --minutes or --steps");
   if (o.calibration > 0 && o.calibration < 1000) throw UsageError(fmt::format("widths cannot be told from {} trajectories", o.calibration), "give --calibration 1000 or more, or 0 for none");
   if (o.lengths.low < 8 || o.lengths.low > o.lengths.high) throw UsageError(fmt::format("the length range {}:{} is empty or below 8 samples", o.lengths.low, o.lengths.high));
-  if (is_fixed && !o.lengths.is_single()) throw UsageError("a fixed data set has one length", "give one length: --length 1000");
+  if (!o.dataset.empty() && !o.lengths.is_single()) throw UsageError("a fixed data set has one length", "give one length: --length 1000");
 }
 
 }  // namespace penn

@@ -20,15 +20,15 @@ TrainingData::TrainingData(const System& system, int observation, const TrainOpt
     : system_(system), observation_(observation), options_(options), threads_(threads) {
   const int64_t M = static_cast<int64_t>(system.parameters.size());
   const IntRange lengths = options.lengths;
-  if (!options.dataset_folder.empty()) {
-    FixedSet set = read_set(options.dataset_folder, system, observation);
+  if (!options.dataset_folder().empty()) {
+    FixedSet set = read_set(options.dataset_folder(), system, observation);
     if (set.all.length != lengths.low)
       throw UsageError(fmt::format("the data set has {} samples per trajectory, not {}", set.all.length, lengths.low), fmt::format("add --length {}", set.all.length));
     stream_ = make_fixed_stream(std::move(set), M, options.batch, options.seed);
-  } else if (options.dataset_size > 0) {
-    if (options.batch > options.dataset_size)
-      throw UsageError(fmt::format("a batch of {} is larger than the data set of {} trajectories", options.batch, options.dataset_size), "use a smaller --batch");
-    stream_ = make_fixed_stream(simulate_set(system, observation, {.seed = options.seed, .threads = threads, .length = lengths.low}, options.dataset_size), M, options.batch, options.seed);
+  } else if (options.dataset_size() > 0) {
+    if (options.batch > options.dataset_size())
+      throw UsageError(fmt::format("a batch of {} is larger than the data set of {} trajectories", options.batch, options.dataset_size()), "use a smaller --batch");
+    stream_ = make_fixed_stream(simulate_set(system, observation, {.seed = options.seed, .threads = threads, .length = lengths.low}, options.dataset_size()), M, options.batch, options.seed);
   } else {
     // A step that sees one length alone pulls the widths of all others along: with a range, every step has several.
     if (!lengths.is_single())

@@ -24,14 +24,14 @@ struct Pass {
   Pass(const Case& c, int64_t rows)
       : decoder(list, c.inputs, c.width, c.blocks, c.outputs, c.has_projection), weights(random_floats(list.size(), 1, 0.4)), embedding(random_floats(static_cast<size_t>(rows * c.inputs), 2)),
         draw(random_floats(static_cast<size_t>(rows * c.outputs), 3)), raw(draw.size()), dembedding(embedding.size()), gradient(weights.size()), B(rows) {}
-  // In ranges of so many rows, the gradient in so many rows of each matrix.
-  void run(int64_t rows, int64_t gradient_rows, int64_t shard = 96) {
+  // In ranges of so many rows, the gradient in so many columns of each matrix.
+  void run(int64_t rows, int64_t gradient_columns, int64_t shard = 96) {
     Decoder::State state = decoder.make_state(B, true);
     for (int64_t first = 0; first < B; first += rows) decoder.forward(weights.data(), embedding.data(), first, std::min(B, first + rows), state, raw.data());
     for (int64_t first = 0; first < B; first += rows) decoder.backward(weights.data(), draw.data(), first, std::min(B, first + rows), state, dembedding.data());
     for (const Decoder::GradientTerm& term : decoder.gradient_terms(state, embedding.data(), draw.data()))
-      for (int64_t first = 0; first < term.layer->outputs; first += gradient_rows)
-        dense_gradient(term, B, shard, first, std::min(term.layer->outputs, first + gradient_rows), gradient.data());
+      for (int64_t first = 0; first < term.layer->inputs; first += gradient_columns)
+        dense_gradient(term, B, shard, first, std::min(term.layer->inputs, first + gradient_columns), gradient.data());
   }
 };
 

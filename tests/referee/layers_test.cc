@@ -52,7 +52,7 @@ TEST(referee_layers_test, decoder_and_all_its_gradients) {
     Decoder::State state = decoder.make_state(c.rows, true);
     for (int64_t first = 0; first < c.rows; first += 48) decoder.forward(weights.data(), embedding.data(), first, std::min(c.rows, first + 48), state, raw.data());
     for (int64_t first = 0; first < c.rows; first += 48) decoder.backward(weights.data(), draw.data(), first, std::min(c.rows, first + 48), state, dembedding.data());
-    for (const Decoder::GradientTerm& term : decoder.gradient_terms(state, embedding.data(), draw.data())) dense_gradient(term, c.rows, 96, 0, term.layer->outputs, gradient.data());
+    for (const Decoder::GradientTerm& term : decoder.gradient_terms(state, embedding.data(), draw.data())) dense_gradient(term, c.rows, 96, 0, term.layer->inputs, gradient.data());
 
     Leaves leaves = leaves_of(list.blocks(), weights.data());
     const Tensor x = tensor_of(embedding.data(), {c.rows, c.inputs}).clone().requires_grad_(), expected = decode(leaves, x);

@@ -44,14 +44,14 @@ double distance(const Floats& a, const Floats& b) {
 
 Floats to_basis(const GradientBasis& basis, const Floats& g) {
   Floats half(g.size()), out(g.size());
-  basis.rotate_left(g.data(), 0, basis.rows(), half.data());
+  basis.rotate_left(g.data(), 0, basis.columns(), half.data());
   basis.rotate_right(half.data(), 0, basis.rows(), out.data());
   return out;
 }
 Floats from_basis(const GradientBasis& basis, const Floats& x) {
   Floats half(x.size()), out(x.size());
   basis.rotate_right_back(x.data(), 0, basis.rows(), half.data());
-  basis.rotate_left_back(half.data(), 0, basis.rows(), out.data());
+  basis.rotate_left_back(half.data(), 0, basis.columns(), out.data());
   return out;
 }
 
@@ -160,7 +160,7 @@ TEST(gradient_basis_test, how_rows_are_shared_out_does_not_change_a_bit) {
   parts.write(b);
   EXPECT_EQ(a, b);
   Floats half(g.size()), out(g.size());
-  for (int64_t first = 0; first < m; first += 16) parts.rotate_left(g.data(), first, std::min(m, first + 16), half.data());
+  for (int64_t first = 0; first < n; first += 16) parts.rotate_left(g.data(), first, std::min(n, first + 16), half.data());
   for (int64_t first = 0; first < m; first += 16) parts.rotate_right(half.data(), first, std::min(m, first + 16), out.data());
   EXPECT_EQ(out, to_basis(whole, g));
 }
@@ -191,17 +191,29 @@ TEST(decomposition_test, eigenvectors_are_orthonormal_and_in_falling_order) {
   }
 }
 
-TEST(decomposition_test, orthonormal_columns_span_what_the_columns_span) {
-  constexpr size_t n = 10;
-  const Floats a = random_floats(n * n, 7);
-  Floats q = a;
-  orthonormalise(q.data(), n);
-  const Floats one = product(flipped(q, n, n), q, n, n, n), r = product(flipped(q, n, n), a, n, n, n);
-  for (size_t i = 0; i < n; ++i)
-    for (size_t j = 0; j < n; ++j) {
-      EXPECT_NEAR(one[i * n + j], i == j, 1e-6);
-      if (i > j) {
-        EXPECT_NEAR(r[i * n + j], 0, 1e-5);  // upper triangular
+// One block of reflections, several, the size where blocks grow; columns over eight decades, or some of them zero or doubled.
+TEST(decomposition_test, orthonormal_columns_span_what_the_columns_span_on_any_number_of_threads) {
+  for (const size_t n : {1u, 10u, 24u, 61u, 150u, 530u})
+    for (const bool is_deficient : {false, true}) {
+      Floats a = random_floats(n * n, 7);
+      for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < n; ++j) {
+          a[i * n + j] *= std::pow(10.0f, -8 * static_cast<float>(j) / static_cast<float>(n));
+          if (is_deficient && j % 5 == 1) a[i * n + j] = 0;
+          if (is_deficient && j % 5 == 3) a[i * n + j] = a[i * n + j - 1];
+        }
+      Floats q = a, on_three = a;
+      orthonormalise(q.data(), static_cast<int64_t>(n));
+      orthonormalise(on_three.data(), static_cast<int64_t>(n), 3);
+      EXPECT_EQ(q, on_three);
+      const Floats one = product(flipped(q, n, n), q, n, n, n), r = product(flipped(q, n, n), a, n, n, n);
+      for (size_t j = 0; j < n; ++j) {
+        double norm = 0;
+        for (size_t i = 0; i < n; ++i) norm += static_cast<double>(a[i * n + j]) * a[i * n + j];
+        for (size_t i = 0; i < n; ++i) {
+          ASSERT_NEAR(one[i * n + j], i == j, 4e-6) << n << " " << i << " " << j;
+          if (i > j) ASSERT_LE(std::abs(r[i * n + j]), 2e-6 * std::sqrt(norm)) << n << " " << i << " " << j;  // upper triangular
+        }
       }
     }
 }

@@ -107,7 +107,7 @@ TrainOptions small_training(const std::string& preset, const System& system) {
     return options;
   }
   TrainOptions options = preset_options("paper", system);
-  options.steps = 12, options.epochs = 0, options.dataset_size = 64, options.batch = 20, options.lengths = {30, 30}, options.validation = 100, options.validations = 3;
+  options.steps = 12, options.epochs = 0, options.dataset = "64", options.batch = 20, options.lengths = {30, 30}, options.validation = 100, options.validations = 3;
   options.balance = 0.3, options.lesson = 0.5;
   return options;
 }
@@ -210,7 +210,7 @@ TEST(train_test, how_many_trajectories_set_the_widths) {
   EXPECT_EQ(calibration_count(options, 50'000), 0);  // too few to tell
   EXPECT_EQ(calibration_count(options, 500'000), 10'000);
   EXPECT_EQ(calibration_count(options, 50'000'000), 24'000);
-  options.dataset_size = 1000;
+  options.dataset = "1000";
   EXPECT_EQ(calibration_count(options, 500'000), 0);
   EXPECT_EQ(calibration_count(preset_options("paper", system), 500'000), 0);
   options.calibration = 5000;
@@ -280,10 +280,10 @@ TEST(train_test, options_that_make_no_sense_are_refused) {
     return message;
   };
   EXPECT_NE(refusal<UsageError>([&] { preset_options("quick", system); }).find("unknown preset 'quick'"), std::string::npos);
-  EXPECT_NE(refused([](TrainOptions& o) { o.components = 0; }).find("number of components"), std::string::npos);
+  EXPECT_NE(refused([](TrainOptions& o) { o.components = 0; }).find("--components must lie in 1 to 1000, got 0"), std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.steps = 0; }).find("budget"), std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.steps = 0, o.epochs = 3; }).find("fixed data set"), std::string::npos);
-  EXPECT_NE(refused([](TrainOptions& o) { o.dataset_size = 20, o.lengths = {40, 40}; }).find("larger than the data set of 20"), std::string::npos);
+  EXPECT_NE(refused([](TrainOptions& o) { o.dataset = "20", o.lengths = {40, 40}; }).find("larger than the data set of 20"), std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.lengths = {60, 40}; }).find("empty"), std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.batch = 0; }).find("batch"), std::string::npos);
 }
@@ -295,11 +295,11 @@ TEST(train_test, a_data_set_must_belong_to_the_system) {
   write_dataset(Simulator(soup.system, 0, options), options, "", folder.path / "set", {.count = 50});
   TrainOptions train_options = small(oup.system, 5);
   train_options.lengths = {40, 40};
-  train_options.dataset_folder = (folder.path / "set").string();
+  train_options.dataset = (folder.path / "set").string();
   EXPECT_NE(refusal<DataError>([&] { run(oup.system, train_options, folder.path / "model"); }).find("holds trajectories of soup, not of oup"), std::string::npos);
   TrainOptions good = small(soup.system, 5);
   good.lengths = {40, 40};
-  good.dataset_folder = train_options.dataset_folder;
+  good.dataset = train_options.dataset;
   EXPECT_TRUE(run(soup.system, good, folder.path / "model").model);
 }
 

@@ -165,7 +165,7 @@ def page():
                          f"{size / 1e6:.1f}" if size else "not shipped", at(10), at(30), at(60), f"{t['validation_nll']:.3f}", f"{float(at(t['minutes'] / 2)) - curve[-1][4]:.2f}" if curve else "", span(widths, "{:.2f}") if widths else ""])
     out += ["## Cost, and what more would give", "", "Held-set NLL of each training after 10, 30, 60 and all of its minutes, over all its lengths; the rate falls to zero only at the end,",
             "so the early numbers are worse than what a training of that many minutes reaches. The last but one is what the second half of the minutes gave: the trend, as far as one",
-            "training shows it, before the widths of the posteriors were set ([how](recipe.md)); by which factors, over all parameters and lengths, says the last.", ""]
+            "training shows it, before the widths of the posteriors were set ([how](notes/recipe.md)); by which factors, over all parameters and lengths, says the last.", ""]
     out += table(["model", "paper, GPU hours", "CPU minutes, one core", "million trajectories", "lengths", "MB", "NLL after 10 min", "30 min", "60 min", "at the end", "second half", "widths times"], rows)
     quarters = [(length, q, e) for length in lengths_of("soup-quarter") if (q := read_evaluation("soup-quarter", length)) and (e := read_evaluation("soup", length))]
     if quarters:
@@ -173,7 +173,7 @@ def page():
         out += ["`soup`, whose aim is a gap of 0.02 nats to the exact posterior, beside the same trained for a quarter of the minutes (`soup-quarter`): two doublings.", ""]
         out += table(["n", f"gap after {quarters[0][1]['training']['minutes']:.1f} min", f"after {quarters[0][2]['training']['minutes']:.0f} min", "gained per doubling of the minutes"],
                      [[length, f"{gap(q):.3f} ± {q['exact']['gap']['error']:.3f}", f"{gap(e):.3f} ± {e['exact']['gap']['error']:.3f}", f"{(gap(q) - gap(e)) / 2:.3f}"] for length, q, e in quarters])
-    notes = ROOT / "docs" / "accuracy_notes.md"
+    notes = ROOT / "scripts" / "accuracy_notes.md"
     if notes.exists():
         out += [notes.read_text().strip(), ""]
     return "\n".join(out)

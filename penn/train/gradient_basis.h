@@ -1,6 +1,6 @@
 // The basis in which Adam runs for one weight matrix (m, n): the eigenvectors of the running means of G G^T and G^T G, where G is its gradient (SOAP: Vyas et
 // al. 2024). Statistics of a trajectory are strongly correlated, so that along the weights' own axes every step is a compromise; in this basis the curvature is
-// nearly diagonal, and a training needs a fraction of the steps (docs/recipe.md).
+// nearly diagonal, and a training needs a fraction of the steps (docs/notes/recipe.md).
 // Rows, or columns, of every product can be computed on their own: several threads share a matrix.
 #pragma once
 

@@ -9,7 +9,7 @@
 namespace penn {
 namespace {
 
-// Steps between two looks at the gradient's covariance and between two turns of the basis. At 8 and 50 a training of soup ended 0.03 nats higher (docs/recipe.md).
+// Steps between two looks at the gradient's covariance and between two turns of the basis. At 8 and 50 a training of soup ended 0.03 nats higher (docs/notes/recipe.md).
 constexpr int64_t kObserveEvery = 4, kRefreshEvery = 20;
 constexpr int64_t kLargeSide = 320;  // of a matrix whose basis all threads turn together; smaller ones are shared out
 constexpr int64_t kPartRows = 132, kPartColumns = 128, kPartEntries = 1 << 14;

@@ -1,4 +1,4 @@
-// Which coordinates suit a parameter (docs/recipe.md) cannot be told from its equation. A short training in linear ones tells: box coordinates are for
+// Which coordinates suit a parameter (docs/notes/recipe.md) cannot be told from its equation. A short training in linear ones tells: box coordinates are for
 // parameters whose posterior stays nearly as wide as the box.
 #pragma once
 

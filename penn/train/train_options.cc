@@ -10,7 +10,7 @@
 namespace penn {
 namespace {
 
-// With more parameters box coordinates are better for some of them and worse for others (docs/recipe.md); between 8 and 11 nothing was measured.
+// With more parameters box coordinates are better for some of them and worse for others (docs/notes/recipe.md); between 8 and 11 nothing was measured.
 constexpr size_t kMostInBox = 8;
 
 bool is_number(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }

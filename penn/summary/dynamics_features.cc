@@ -16,9 +16,9 @@ void bin_sums(ProductSums& products, const ChannelLanes& c, int64_t n, int bins,
   const auto third = [&](int64_t t) {
     const F second_now = (c.y[t + 1] - c.y[t]) - (c.y[t] - c.y[t - 1]),
             second_next = (c.y[t + 2] - c.y[t + 1]) - (c.y[t + 1] - c.y[t]);
-    return clamp((second_next - second_now) * (1 / c.third), 1e6f);
+    return clamp((second_next - second_now) * c.per_third, 1e6f);
   };
-  const auto step = [&](int64_t t) { return clamp((c.y[t + 1] - c.y[t]) * (1 / c.velocity), 1e6f); };
+  const auto step = [&](int64_t t) { return clamp((c.y[t + 1] - c.y[t]) * c.per_velocity, 1e6f); };
   F j_before = third(1), v_before = step(1);
   products.compute(
       2, n - 2,
@@ -35,7 +35,7 @@ void bin_sums(ProductSums& products, const ChannelLanes& c, int64_t n, int bins,
 #pragma GCC unroll 8
         for (int k = 0; k <= kQuantities; ++k) store(x + (bins + k) * kColumn, q[k]);
         j_before = j, v_before = v;
-        return bin_position(c.u(t), bins, kBinReach);
+        store(x, bin_position(c.u(t), bins, kBinReach));
       });
   for (int bin = 0; bin < bins; ++bin)
     for (int k = 0; k <= kQuantities; ++k) total[bin][k] = products(bin, bins + k) * D(static_cast<double>(n - 4));
@@ -48,6 +48,7 @@ void put_cells(FeatureLanes& out, ProductSums& products, const LaneSeries& first
   products.compute(
       begin, end,
       {{0, grid, grid, (1 + R) * grid, ProductBlock::kHats}}, [&](int64_t t, float* x) __attribute__((always_inline)) {
+        store(x, bin_position(first[t], grid, kGridReach));
         F column = bin_position(second[t], grid, kGridReach);
         x += grid * kColumn;
         for (int i = 0; i < grid; ++i, x += (1 + R) * kColumn, column -= 1.0f) {
@@ -55,7 +56,6 @@ void put_cells(FeatureLanes& out, ProductSums& products, const LaneSeries& first
           store(x, h);
           for (int r = 0; r < R; ++r) store(x + (1 + r) * kColumn, h * (*response[r])[t]);
         }
-        return bin_position(first[t], grid, kGridReach);
       });
   const D prior(kBinPrior / static_cast<double>(end - begin));
   for (int i = 0; i < grid; ++i) {

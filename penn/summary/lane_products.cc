@@ -5,16 +5,15 @@ namespace penn {
 
 using lanes::load;
 
-// sum[a][b] = sum over samples of weight * x[i + a] * x[j + b].
+// sum[a][b] = sum over samples of x[i + a] * x[j + b].
 template <int A, int B>
-void ProductSums::tile_sums(const Tile& tile, const float* weight, const float* x, int count, F* sum) {
+void ProductSums::tile_sums(Tile& tile, const float* x, int count) {
   const float *left = x + tile.i * kColumn, *right = x + tile.j * kColumn;
   F s[A][B] = {};
   for (int t = 0; t < count * kRow; t += kRow) {
-    F w = load(weight + t), l[A];
-    in_register(w);
+    F l[A];
 #pragma GCC unroll 4
-    for (int a = 0; a < A; ++a) l[a] = load(left + a * kColumn + t) * w;
+    for (int a = 0; a < A; ++a) l[a] = load(left + a * kColumn + t), in_register(l[a]);
 #pragma GCC unroll 4
     for (int b = 0; b < B; ++b) {
       F r = load(right + b * kColumn + t);
@@ -23,20 +22,22 @@ void ProductSums::tile_sums(const Tile& tile, const float* weight, const float* 
       for (int a = 0; a < A; ++a) s[a][b] += l[a] * r;
     }
   }
-  std::copy(&s[0][0], &s[0][0] + A * B, sum);
+#pragma GCC unroll 12
+  for (int k = 0; k < A * B; ++k) tile.sum[k] = s[k / B][k % B];
 }
 
 // sum[b] = sum over samples of the membership of bin i times x[j + b].
 template <int B>
-void ProductSums::hat_sums(const Tile& tile, const float* position, const float* x, int count, F* sum) {
+void ProductSums::hat_sums(Tile& tile, const float* x, int count) {
   const float *right = x + tile.j * kColumn, bin = static_cast<float>(tile.i);
   F s[B] = {};
   for (int t = 0; t < count * kRow; t += kRow) {
-    const F h = hat(load(position + t), bin);
+    const F h = hat(load(x + t), bin);
 #pragma GCC unroll 12
     for (int b = 0; b < B; ++b) s[b] += h * load(right + b * kColumn + t);
   }
-  std::copy(s, s + B, sum);
+#pragma GCC unroll 12
+  for (int b = 0; b < B; ++b) tile.sum[b] = s[b];
 }
 
 void ProductSums::add_tiles(const ProductBlock& block) {
@@ -52,16 +53,15 @@ void ProductSums::add_tiles(const ProductBlock& block) {
     const int end = block.column + block.columns;
     for (int j = std::max(i, block.column), columns; j < end; j += columns) {
       columns = even_part(end - j, hats ? 12 : 4);
-      tiles_.push_back({i, rows, j, columns, hats ? kHats[columns - 1] : kTiles[rows - 1][columns - 1]});
+      tiles_.push_back({i, rows, j, columns, hats ? kHats[columns - 1] : kTiles[rows - 1][columns - 1], {}});
       for (int a = i; a < i + rows; ++a) std::fill(total_[a] + j, total_[a] + j + columns, D());
     }
   }
 }
 
-void ProductSums::add_products(int count) {
+void ProductSums::carry() {
   for (const Tile& tile : tiles_) {
-    F sum[12], *next = sum;
-    tile.sums(tile, weight_, x_, count, sum);
+    const F* next = tile.sum;
     for (int a = tile.i; a < tile.i + tile.rows; ++a)
       for (int b = tile.j; b < tile.j + tile.columns; ++b) total_[a][b] += D(*next++);
   }

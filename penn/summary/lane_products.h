@@ -25,26 +25,28 @@ struct Fit {
 };
 
 // Rows i and columns j >= i of the products that are wanted. kHats: row i is the membership of bin i at the position
-// that stands in the place of the weight; it has no column of its own.
+// that stands in column 0.
 struct ProductBlock {
   int row, rows, column, columns;
-  enum Rows { kWeighted, kHats } kind = kWeighted;
+  enum Rows { kColumns, kHats } kind = kColumns;
 };
 
 class ProductSums {
  public:
-  static constexpr int kMaxColumns = 64, kSamples = 48, kColumn = kSamples * kRow;  // floats from a column to the next
+  static constexpr int kMaxColumns = 64, kSamples = 48,
+                       kColumn = kSamples * kRow;  // floats from a column to the next
 
-  // fill(t, x) writes the columns of sample t to x, x + kColumn, ... and returns its weight, begin <= t < end. Means
-  // afterwards.
+  // fill(t, x) writes the columns of sample t to x, x + kColumn, ..., begin <= t < end. Where samples have weights,
+  // they are multiplied by its root. Means afterwards.
   template <class Fill>
   void compute(int64_t begin, int64_t end, std::initializer_list<ProductBlock> blocks, Fill fill) {
     tiles_.clear();
     for (const ProductBlock& block : blocks) add_tiles(block);
     for (int64_t first = begin; first < end; first += kSamples) {
       const int count = static_cast<int>(std::min<int64_t>(kSamples, end - first));
-      for (int i = 0; i < count; ++i) lanes::store(weight_ + i * kRow, fill(first + i, x_ + i * kRow));
-      add_products(count);
+      for (int i = 0; i < count; ++i) fill(first + i, x_ + i * kRow);
+      for (Tile& tile : tiles_) tile.sums(tile, x_, count);
+      carry();
     }
     divide(static_cast<double>(end - begin));
   }
@@ -57,17 +59,18 @@ class ProductSums {
  private:
   struct Tile {
     int i, rows, j, columns;
-    void (*sums)(const Tile& tile, const float* weight, const float* x, int count, F* sum);  // sum (rows, columns)
+    void (*sums)(Tile& tile, const float* x, int count);
+    F sum[12];  // (rows, columns)
   };
   template <int A, int B>
-  static void tile_sums(const Tile& tile, const float* weight, const float* x, int count, F* sum);
+  static void tile_sums(Tile& tile, const float* x, int count);
   template <int B>
-  static void hat_sums(const Tile& tile, const float* position, const float* x, int count, F* sum);
+  static void hat_sums(Tile& tile, const float* x, int count);
   void add_tiles(const ProductBlock& block);
-  void add_products(int count);
+  void carry();  // from the tiles to total_
   void divide(double count);
 
-  alignas(64) float weight_[kColumn], x_[kMaxColumns * kColumn];
+  alignas(64) float x_[kMaxColumns * kColumn];
   std::vector<Tile> tiles_;
   D total_[kMaxColumns][kMaxColumns], L_[Terms::kMost][Terms::kMost];
 };

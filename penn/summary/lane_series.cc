@@ -9,7 +9,8 @@ void LaneWorkspace::resize(int64_t length, size_t channel_count, int64_t feature
   n = length;
   channels.resize(channel_count);
   for (ChannelLanes& c : channels)
-    for (LaneSeries* s : {&c.y, &c.u_rows, &c.w_rows, &c.a_rows, &c.centred, &c.increment, &c.residual})
+    for (LaneSeries* s :
+         {&c.y, &c.u_rows, &c.w_rows, &c.a_rows, &c.limited_rows, &c.past_rows, &c.centred, &c.increment, &c.residual})
       s->resize(length);
   for (LaneSeries& s : scratch) s.resize(length);
   for (LaneSeries& s : logs) s.resize(length);
@@ -60,38 +61,45 @@ D put_memory(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end,
 
 namespace {
 
-// total[i] = sum of max(rho - knot, 0), or of max(knot - rho, 0) where kBelow, with rho = logs - log2_mean. Distances
-// from the knot and not max(rho, knot): a share that is zero must be exactly zero, since its root is taken.
-template <int K, bool kBelow>
-void hinge_sums(const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean, const float* knots, D* total) {
-  F one = splat(1.0f);
-  in_register(one);
-  sum_rows<K>(
-      begin, end, total, [&](int64_t t, F(&sum)[K]) __attribute__((always_inline)) {
-        const F rho = logs[t] - log2_mean;
-#pragma GCC unroll 16
-        for (int i = 0; i < K; ++i) {
-          const F hinge = larger(kBelow ? knots[i] * kLog2e - rho : rho - knots[i] * kLog2e, F{});
-          sum[i] = i % 2 ? lanes::fma(hinge, one, sum[i]) : sum[i] + hinge;  // adders and multipliers share the work
-        }
-      });
+// Fixed point: a float from 16 to 32 is a whole number of 2^-19, and so are the differences of its bits. Whole numbers
+// add up without rounding: a share that is zero must be exactly zero, since its root is taken.
+constexpr float kFixedOrigin = 24.0f;
+constexpr int64_t kFixedChunk = 1024;  // samples whose distances from knot to knot stay below 2^31
+
+// sum[i] = sum of the bits of max(x, knot i) with x = logs + shift, modulo 2^32.
+constexpr int kKnotGroup = 8;
+void hinge_sums(const LaneSeries& logs, int64_t begin, int64_t end, F shift, F last, const F* knots, lanes::U* sum) {
+  lanes::U s[kKnotGroup] = {};
+  for (int64_t t = begin; t < end; ++t) {
+    const F x = smaller(logs[t] + shift, last);
+#pragma GCC unroll 8
+    for (int i = 0; i < kKnotGroup; ++i) s[i] += (lanes::U)lanes::as_int(larger(x, knots[i]));
+  }
+  std::copy(s, s + kKnotGroup, sum);
 }
 
 }  // namespace
 
 void put_shares(FeatureLanes& out, const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean) {
-  constexpr int kSplit = 6,
-                kAbove = static_cast<int>(kKnots.size()) - kSplit;  // intervals from kSplit on are seen from above
-  static_assert(kKnots[kSplit - 1] < kShareSplit && kKnots[kSplit] > kShareSplit);
-  D below[kSplit + 1], above[kAbove];
-  hinge_sums<kSplit + 1, true>(logs, begin, end, log2_mean, kKnots.data(), below);
-  hinge_sums<kAbove / 2, false>(logs, begin, end, log2_mean, kKnots.data() + kSplit, above);
-  hinge_sums<kAbove - kAbove / 2, false>(logs, begin, end, log2_mean, kKnots.data() + kSplit + kAbove / 2,
-                                         above + kAbove / 2);
+  constexpr int kCount = static_cast<int>(kKnots.size());
+  static_assert(kCount % kKnotGroup == 0);
+  F knots[kCount];
+  for (int i = 0; i < kCount; ++i) knots[i] = splat(kFixedOrigin + kKnots[i] * kLog2e);
+  const auto width = [&](int i) { return (lanes::U)lanes::as_int(knots[i + 1]) - (lanes::U)lanes::as_int(knots[i]); };
+  D share[kShares];
+  for (int64_t chunk = begin; chunk < end; chunk += kFixedChunk) {
+    const int64_t stop = std::min(end, chunk + kFixedChunk);
+    lanes::U sum[kCount];
+    for (int i = 0; i < kCount; i += kKnotGroup)
+      hinge_sums(logs, chunk, stop, kFixedOrigin - log2_mean, knots[kCount - 1], knots + i, sum + i);
+    for (int i = 0; i < kShares; ++i) {
+      const lanes::U below = sum[i + 1] - sum[i], all = width(i) * static_cast<uint32_t>(stop - chunk);
+      share[i] += D(lanes::to_float((lanes::I)(kKnots[i] < kShareSplit ? below : all - below)));
+    }
+  }
   for (int i = 0; i < kShares; ++i) {
-    const double width = static_cast<double>(end - begin) * (kKnots[i + 1] - kKnots[i]) * kLog2e;
-    const D share = i < kSplit ? below[i + 1] - below[i] : above[i - kSplit] - above[i - kSplit + 1];
-    out.put(lanes::sqrt(ramp((share / D(width)).narrow())));
+    const D all = D(lanes::to_float((lanes::I)width(i))) * D(static_cast<double>(end - begin));
+    out.put(lanes::sqrt(ramp((share[i] / all).narrow())));
   }
 }
 

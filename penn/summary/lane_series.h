@@ -30,6 +30,7 @@ inline void sum_rows(int64_t begin, int64_t end, D* total, Body body) {
   for (int64_t chunk = begin; chunk < end; chunk += kChunk) {
     const int64_t stop = std::min(end, chunk + kChunk);
     F sum[K] = {};
+#pragma GCC unroll 2
     for (int64_t t = chunk; t < stop; ++t) body(t, sum);
     for (int k = 0; k < K; ++k) total[k] += D(sum[k]);
   }
@@ -62,9 +63,13 @@ class FeatureLanes {
 // One channel of kRow trajectories, and what the channels around it need of it (see Channel in summary_reference.cc).
 struct ChannelLanes {
   float location, value, velocity, second, third;  // units in y
-  LaneSeries y;                                    // from t = 0
+  // 1 / unit, since a compiler that sees a store to any series must assume that it changed the unit, and divide again
+  float per_value, per_velocity, per_second, per_third;
+  LaneSeries y;  // from t = 0
   LaneSeries u_rows, w_rows,
       a_rows;  // value (clipped), central velocity and second difference in their units; the latter t = 1 .. n-2
+  // The central velocity and the one known before a(t) happens, as regressions take them: clamped to kVelocityLimit
+  LaneSeries limited_rows, past_rows;
   LaneSeries centred;              // (y - mean)/spread, clipped
   LaneSeries increment;            // asinh(increment / geometric mean), from t = 1
   LaneSeries residual;             // of the second regression, t = 1 .. n-2
@@ -76,9 +81,8 @@ struct ChannelLanes {
   F own_floor() const { return larger(floor, increment_scale * kOwnFloor); }
   F u(int64_t t) const { return u_rows[t]; }
   F w(int64_t t) const { return w_rows[t]; }
-  F past(int64_t t) const {
-    return clamp((y[t] - y[t - 1]) * (1 / velocity), 1e6f);
-  }  // velocity known before a(t) happens
+  F limited_w(int64_t t) const { return limited_rows[t]; }
+  F past(int64_t t) const { return past_rows[t]; }
   F a(int64_t t) const { return a_rows[t]; }
 };
 

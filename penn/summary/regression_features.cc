@@ -71,8 +71,7 @@ struct SecondLayout {
 struct Own {
   F x[13];
   Own(const ChannelLanes& c, int64_t t) {
-    const F u = c.u(t), u2 = u * u, u4 = u2 * u2, w = clamp(c.w(t), kVelocityLimit),
-            v = clamp(c.past(t), kVelocityLimit);
+    const F u = c.u(t), u2 = u * u, u4 = u2 * u2, w = c.limited_w(t), v = c.past(t);
     const F all[13] = {splat(1.0f), u, u2, u2 * u, c.a(t), w, u * w, u2 * w, u4 * w, v, u * v, u2 * v, u4 * v};
     std::memcpy(x, all, sizeof x);
   }
@@ -81,18 +80,18 @@ struct Theirs {
   F x[4];
   Theirs(const ChannelLanes& c, int64_t t) {
     const F u = c.u(t);
-    x[0] = u, x[1] = u * u * u, x[2] = clamp(c.w(t), kVelocityLimit), x[3] = clamp(c.past(t), kVelocityLimit);
+    x[0] = u, x[1] = u * u * u, x[2] = c.limited_w(t), x[3] = c.past(t);
   }
 };
 
-// Columns at t; where kWhite, those of both velocities and less rho times their neighbours.
+// Columns at t times `root`; where kWhite, those of both velocities and less rho times their neighbours.
 template <bool kWhite>
 inline __attribute__((always_inline)) void second_columns(const ChannelLanes& c, const Others& others, int64_t t, F rho,
-                                                          float* x) {
+                                                          F root, float* x) {
   const SecondLayout layout(others);
   const Own now(c, t), before(c, t - 1);
   const auto value = [&](const auto& now, const auto& before, int k) {
-    return kWhite ? now.x[k] - rho * before.x[k] : now.x[k];
+    return (kWhite ? now.x[k] - rho * before.x[k] : now.x[k]) * root;
   };
   float *w = x + layout.shared * kColumn, *past = w + layout.block * kColumn;
 #pragma GCC unroll 8
@@ -113,7 +112,7 @@ inline __attribute__((always_inline)) void second_columns(const ChannelLanes& c,
 
 // a less the fit.
 inline F second_residual(const ChannelLanes& c, const Others& others, const Fit& fit, int64_t t) {
-  const F u = c.u(t), w = clamp(c.w(t), kVelocityLimit), *b = fit.b;
+  const F u = c.u(t), w = c.limited_w(t), *b = fit.b;
   F rest = c.a(t) - (b[0] + u * (b[1] + u * (b[2] + u * b[3]))) - w * (b[4] + u * (b[5] + u * (b[6] + u * u * b[7])));
   for (int j = 0; j < others.count; ++j) {
     const Theirs theirs(*others.channel[j], t);
@@ -143,35 +142,34 @@ void put_local_regression(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& 
   const double count = static_cast<double>(n - 2);
   LaneSeries& r = c.residual;
   const auto local = [&](const ChannelLanes& of, int64_t t) {
-    return clamp((of.y[t] - of.centre) * (1 / of.value), kValueLimit);
+    return clamp((of.y[t] - of.centre) * of.per_value, kValueLimit);
   };
   work.products.compute(
       1, n - 1, {{0, K + 2, 0, K + 2}}, [&](int64_t t, float* x) __attribute__((always_inline)) {
-        const F u = local(c, t), w = clamp(c.w(t), kVelocityLimit), rest = second_residual(c, others, fit, t);
+        const F u = local(c, t), w = c.limited_w(t), rest = second_residual(c, others, fit, t);
         r.set(t, rest);
-        store(x, splat(1.0f));
-        store(x + kColumn, u);
-        store(x + 2 * kColumn, w);
-        store(x + 3 * kColumn, u * w);
+        const F s = rest * per_scale, root = lanes::sqrt(inside(u, w) / (s * s + 1.0f)), root_u = root * u;
+        store(x, root);
+        store(x + kColumn, root_u);
+        store(x + 2 * kColumn, root * w);
+        store(x + 3 * kColumn, root_u * w);
         for (int j = 0; j < others.count; ++j) {
           const F theirs = local(*others.channel[j], t);
-          store(x + (kLocalOwn + 3 * j) * kColumn, theirs);
-          store(x + (kLocalOwn + 3 * j + 1) * kColumn, clamp(others.channel[j]->w(t), kVelocityLimit));
-          store(x + (kLocalOwn + 3 * j + 2) * kColumn, u * theirs);
+          store(x + (kLocalOwn + 3 * j) * kColumn, root * theirs);
+          store(x + (kLocalOwn + 3 * j + 1) * kColumn, root * others.channel[j]->limited_w(t));
+          store(x + (kLocalOwn + 3 * j + 2) * kColumn, root_u * theirs);
         }
-        store(x + K * kColumn, c.a(t));
-        store(x + (K + 1) * kColumn, rest);
-        const F s = rest * per_scale;
-        return inside(u, w) / (s * s + 1.0f);
+        store(x + K * kColumn, root * c.a(t));
+        store(x + (K + 1) * kColumn, root * rest);
       });
   put_coefficients(out, work.products.solve(first_columns(K, K), count, &noise), 1);
   const Fit left = work.products.solve(first_columns(K, K + 1), count, &noise);
   for (int64_t t = 1; t < n - 1; ++t) {
-    const F u = local(c, t), w = clamp(c.w(t), kVelocityLimit), *b = left.b;
+    const F u = local(c, t), w = c.limited_w(t), *b = left.b;
     F rest = r[t] - (b[0] + u * b[1]) - w * (b[2] + u * b[3]);
     for (int j = 0; j < others.count; ++j) {
       b = left.b + kLocalOwn + 3 * j;
-      rest -= local(*others.channel[j], t) * (b[0] + u * b[2]) + clamp(others.channel[j]->w(t), kVelocityLimit) * b[1];
+      rest -= local(*others.channel[j], t) * (b[0] + u * b[2]) + others.channel[j]->limited_w(t) * b[1];
     }
     r.set(t, rest);
   }
@@ -179,30 +177,33 @@ void put_local_regression(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& 
 
 // ---- the increment, and that of the cube ----------------------------------------------------------------
 
-// own(t, u, x) writes the own columns from the third on and the response, and returns the increment in units of 4
-// typical ones; theirs(then, u, x) the columns of another channel from the second on.
-template <class Own, class Theirs>
-void put_increment_regression(FeatureLanes& out, LaneWorkspace& work, Subject at, int own_terms, Own own,
-                              Theirs theirs) {
+// increment(t) per_unit on 1 u u^2 u^3 fifth(t, u) and, of other channels, u theirs(channel, t, u) u^3; those
+// beyond 4 typical ones, 1 / per_jump, weigh little.
+template <class Increment, class Fifth, class Theirs>
+void put_increment_regression(FeatureLanes& out, LaneWorkspace& work, Subject at, F per_jump, float per_unit,
+                              Increment increment, Fifth fifth, Theirs theirs) {
+  constexpr int own_terms = kFirstOwn;
+  static_assert(kFirstOwn == kCubicOwn);
   const ChannelLanes& c = work.channels[at.first];
   const Others others(work, at.first);
   const int K = own_terms + 3 * others.count;
   work.products.compute(
       0, work.n - 1, {{0, K + 1, 0, K + 1}}, [&](int64_t t, float* x) __attribute__((always_inline)) {
-        const F u = c.u(t), u2 = u * u;
-        store(x, splat(1.0f));
-        store(x + kColumn, u);
-        store(x + 2 * kColumn, u2);
-        store(x + 3 * kColumn, u2 * u);
+        const F u = c.u(t), u2 = u * u, d = increment(t), s = d * per_jump;
+        const F root = lanes::sqrt(inside(u) / (s * s + 1.0f)), root_u = root * u;
+        store(x, root);
+        store(x + kColumn, root_u);
+        store(x + 2 * kColumn, root * u2);
+        store(x + 3 * kColumn, root_u * u2);
+        store(x + 4 * kColumn, root * fifth(t, u));
         for (int j = 0; j < others.count; ++j) {
-          const F u_j = others.channel[j]->u(t);
+          const F u_j = others.channel[j]->u(t), root_j = root * u_j;
           float* at_j = x + (own_terms + 3 * j) * kColumn;
-          store(at_j, u_j);
-          store(at_j + kColumn, theirs(*others.channel[j], t, u_j));
-          store(at_j + 2 * kColumn, u_j * u_j * u_j);
+          store(at_j, root_j);
+          store(at_j + kColumn, root * theirs(*others.channel[j], t, u_j));
+          store(at_j + 2 * kColumn, root_j * (u_j * u_j));
         }
-        const F s = own(t, u, x + 4 * kColumn, x + K * kColumn);
-        return inside(u) / (s * s + 1.0f);
+        store(x + K * kColumn, root * clamp(d * per_unit, 1e6f));
       });
   const Fit fit = work.products.solve(first_columns(K, K), static_cast<double>(work.n - 1), nullptr);
   put_coefficients(out, fit, 3);
@@ -213,33 +214,23 @@ void put_increment_regression(FeatureLanes& out, LaneWorkspace& work, Subject at
 
 void put_first_regression(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   const ChannelLanes& c = work.channels[at.first];
-  const F per_jump = 0.25f / c.increment_scale;
   put_increment_regression(
-      out, work, at, kFirstOwn,
-      [&](int64_t t, F u, float* fifth, float* response) __attribute__((always_inline)) {
-        const F d = c.y[t + 1] - c.y[t], u2 = u * u;
-        store(fifth, u2 * u2 * u);
-        store(response, clamp(d * (1 / c.velocity), 1e6f));
-        return d * per_jump;
-      },
+      out, work, at, 0.25f / c.increment_scale,
+      c.per_velocity, [&](int64_t t) __attribute__((always_inline)) { return c.y[t + 1] - c.y[t]; },
+      [](int64_t, F u) __attribute__((always_inline)) { return u * u * (u * u) * u; },
       [](const ChannelLanes&, int64_t, F u) __attribute__((always_inline)) { return u * u; });
 }
 
 void put_cubic_regression(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   const ChannelLanes& c = work.channels[at.first];
-  const auto increment = [&](int64_t t) {
+  const auto increment = [&](int64_t t) __attribute__((always_inline)) {
     const F u = c.u(t), next = c.u(t + 1);
     return next * next * next - u * u * u;
   };
   const F per_jump = 0.25f / geometric_mean(0, work.n - 1, splat(kCubeFloor), increment);
   put_increment_regression(
-      out, work, at, kCubicOwn,
-      [&](int64_t t, F u, float* fifth, float* response) __attribute__((always_inline)) {
-        const F d = increment(t);
-        store(fifth, c.u(t + 1) - u);
-        store(response, d);
-        return d * per_jump;
-      },
+      out, work, at, per_jump, 1.0f,
+      increment, [&](int64_t t, F u) __attribute__((always_inline)) { return c.u(t + 1) - u; },
       [](const ChannelLanes& other, int64_t t, F u) __attribute__((always_inline)) { return other.u(t + 1) - u; });
 }
 
@@ -253,12 +244,11 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   const D no_noise;
   work.products.compute(
       1, n - 1, {{0, S + M, 0, S + M}}, [&](int64_t t, float* x) __attribute__((always_inline)) {
-        second_columns<false>(c, others, t, F{}, x);
-        return inside(c.u(t), c.w(t));
+        second_columns<false>(c, others, t, F{}, lanes::sqrt(inside(c.u(t), c.w(t))), x);
       });
   const Fit first = work.products.solve(layout.terms(others, false), static_cast<double>(n - 2), &no_noise);
   const F floor = c.residual_floor =
-      larger(c.floor * (1 / c.second), lanes::sqrt(first.unexplained.narrow()) * kOwnFloor);
+      larger(c.floor * c.per_second, lanes::sqrt(first.unexplained.narrow()) * kOwnFloor);
   const F first_scale = geometric_mean(
       1, n - 1, floor, [&](int64_t t) __attribute__((always_inline)) {
         const F rest = second_residual(c, others, first, t);
@@ -274,10 +264,9 @@ void put_second_regression(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   work.products.compute(
       2, n - 1, {{0, S, 0, S + 2 * M}, {S, M, S, M}, {S + M, M, S + M, M}},
       [&](int64_t t, float* x) __attribute__((always_inline)) {
-        second_columns<true>(c, others, t, rho, x);
         const F s = white(t) * per_white, now = inside(c.u(t), c.w(t)), weight = now * inside_before / (s * s + 1.0f);
         inside_before = now;
-        return weight;
+        second_columns<true>(c, others, t, rho, lanes::sqrt(weight), x);
       });
   const double count = static_cast<double>(n - 3);
   const Fit fit = work.products.solve(layout.terms(others, false), count, &noise, constant);

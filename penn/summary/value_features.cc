@@ -6,18 +6,23 @@ namespace penn {
 using lanes::abs, lanes::load, lanes::log2_positive, lanes::splat;
 
 void prepare_channel(const LaneWorkspace& work, ChannelLanes& c) {
+  c.per_value = 1 / c.value, c.per_velocity = 1 / c.velocity, c.per_second = 1 / c.second, c.per_third = 1 / c.third;
+  const float origin = c.location / c.value;
   D total;
   sum_rows<1>(
       0, work.n, &total, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
         sum[0] += c.y[t];
-        c.u_rows.set(t, clamp(c.y[t] * (1 / c.value) - c.location / c.value, kValueLimit));
+        c.u_rows.set(t, clamp(c.y[t] * c.per_value - origin, kValueLimit));
       });
   c.centre = (total / D(static_cast<double>(work.n))).narrow();
   c.w_rows.set(0, F{}), c.a_rows.set(0, F{});
   for (int64_t t = 1; t < work.n - 1; ++t) {
     const F forward = c.y[t + 1] - c.y[t], backward = c.y[t] - c.y[t - 1];
-    c.w_rows.set(t, clamp((c.y[t + 1] - c.y[t - 1]) * (0.5f / c.velocity), 1e6f));
-    c.a_rows.set(t, clamp((forward - backward) * (1 / c.second), 1e6f));
+    const F w = clamp((c.y[t + 1] - c.y[t - 1]) * (0.5f * c.per_velocity), 1e6f);
+    c.w_rows.set(t, w);
+    c.limited_rows.set(t, clamp(w, kVelocityLimit));
+    c.past_rows.set(t, clamp(backward * c.per_velocity, kVelocityLimit));
+    c.a_rows.set(t, clamp((forward - backward) * c.per_second, 1e6f));
   }
 }
 
@@ -27,10 +32,11 @@ void put_values(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   const D count(static_cast<double>(n));
   const F centre = c.centre;
   D total[4];
+  const float origin = c.location / c.value;
   F lowest = c.y[0], highest = c.y[0];
   sum_rows<4>(
       0, n, total, [&](int64_t t, F(&sum)[4]) __attribute__((always_inline)) {
-        const F u = clamp(c.y[t] * (1 / c.value) - c.location / c.value, 4.0f), u2 = u * u, u4 = u2 * u2;
+        const F u = clamp(c.y[t] * c.per_value - origin, 4.0f), u2 = u * u, u4 = u2 * u2;
         lowest = smaller(lowest, c.y[t]);
         highest = larger(highest, c.y[t]);
         sum[0] += abs(c.y[t] - centre);
@@ -49,7 +55,7 @@ void put_values(FeatureLanes& out, LaneWorkspace& work, Subject at) {
       });
   const auto units = [&](F y) { return asinh((y - c.location) * (3 / c.value)); };
   out.put(units(centre));
-  out.put(log_positive(scale * (1 / c.value)));
+  out.put(log_positive(scale * c.per_value));
   out.put(odd / count);
   for (const F& y : {lowest, highest, c.y[0], c.y[n - 1]}) out.put(units(y));
   for (int i = 1; i <= 3; ++i) out.put(log_positive((total[i] / count).narrow() + 1e-12f));

@@ -8,8 +8,8 @@
 #include <ctime>
 
 #include "penn/base/random.h"
-#include "penn/summary/summary.h"
-#include "penn/summary/summary_reference.h"
+#include "penn/features/summary.h"
+#include "penn/features/summary_reference.h"
 
 namespace penn {
 namespace {

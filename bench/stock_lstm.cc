@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "penn/base/parallel.h"
-#include "penn/infer/estimator.h"
-#include "penn/train/familiarity.h"
+#include "penn/model/estimator.h"
+#include "penn/model/measure_familiarity.h"
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/optimiser.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "penn/base/error.h"
-#include "penn/infer/estimator.h"
+#include "penn/model/estimator.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

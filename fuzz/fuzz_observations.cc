@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "penn/base/error.h"
-#include "penn/infer/observation.h"
+#include "penn/data/observation.h"
 
 namespace {
 

@@ -10,7 +10,7 @@
 #include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
-#include "penn/infer/measure_widths.h"
+#include "penn/evaluate/measure_widths.h"
 
 namespace penn {
 namespace {

@@ -9,7 +9,7 @@
 #include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
-#include "penn/infer/evaluation.h"
+#include "penn/evaluate/evaluation.h"
 #include "penn/report/result_page.h"
 
 namespace penn {

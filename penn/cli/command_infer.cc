@@ -10,8 +10,8 @@
 #include "penn/base/error.h"
 #include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
-#include "penn/infer/draws.h"
-#include "penn/infer/inference.h"
+#include "penn/answer/draws.h"
+#include "penn/answer/inference.h"
 #include "penn/report/result_page.h"
 
 namespace penn {

@@ -5,7 +5,8 @@
 
 #include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
-#include "penn/reproduce/reproduce.h"
+#include "paper/reproduce.h"
+#include "paper/train_models.h"
 
 namespace penn {
 namespace {
@@ -29,7 +30,13 @@ int reproduce_command(Options& options) {
   ReproduceOptions& o = options.reproduce;
   o.folder = options.folder;
   catch_interrupts();
-  o.train = [&](const Training& training, double minutes, const std::filesystem::path& model) { return train_for_reproduction(training, minutes, o.threads, model); };
+  o.train = [&](const Training& training, double minutes, const std::filesystem::path& model) {
+    ProgressBar training_bar(fmt::format("training {}, {:g} minutes", training.name, minutes), 1000);
+    return train_model(training, minutes, o.threads, model, [&](double share) {
+      training_bar.update(static_cast<int64_t>(1000 * share));
+      return !is_interrupted();
+    });
+  };
   std::unique_ptr<ProgressBar> bar;
   std::string shown;
   o.progress = [&](const std::string& what, int64_t done, int64_t total) {

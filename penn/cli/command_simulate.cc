@@ -11,7 +11,7 @@
 #include "penn/base/error.h"
 #include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
-#include "penn/dataset/write_dataset.h"
+#include "penn/simulate/write_dataset.h"
 #include "penn/report/trajectory_page.h"
 
 namespace penn {

@@ -1,12 +1,10 @@
 // The commands of the program. Each adds its options to the command line and, when chosen, runs through `run`.
 #pragma once
 
-#include <filesystem>
 #include <functional>
 #include <string>
 
 #include "penn/cli/command_line.h"
-#include "penn/reproduce/trainings.h"
 
 namespace penn {
 
@@ -23,7 +21,5 @@ void add_command_serve(Command& app, Run& run);
 void add_command_reproduce(Command& app, Run& run);
 void add_command_train(Command& app, Run& run);
 void add_bench_network(Command& command, Run& run);  // penn bench train, penn bench infer
-// Trains, or goes on with an interrupted training; false: interrupted. (command_reproduce_train.cc)
-bool train_for_reproduction(const Training& training, double minutes, int threads, const std::filesystem::path& model);
 
 }  // namespace penn

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <csignal>
 
-#include "penn/infer/measure_widths.h"
+#include "penn/evaluate/measure_widths.h"
 
 namespace penn {
 namespace {

@@ -1,7 +1,7 @@
 // Activation functions on SIMD lanes. Unlike the functions of lanes.h, which serve any equation, these assume what networks give them and are faster.
 #pragma once
 
-#include "penn/noise/lanes.h"
+#include "penn/base/lanes.h"
 
 namespace penn {
 

@@ -1,5 +1,5 @@
 // What summarises a trajectory: (n, d) numbers in, a fixed number out.
-//   StatisticsEncoder   the fixed features of penn/summary, standardised: no weights
+//   StatisticsEncoder   the fixed features of penn/features, standardised: no weights
 //   LstmEncoder         the paper's: an LSTM over asinh((z - centre) / unit), mean over time
 // Input scaling is measured once, before training, and travels with the weights.
 #pragma once

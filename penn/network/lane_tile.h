@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "penn/network/tile_sizes.h"
-#include "penn/noise/lanes.h"
+#include "penn/base/lanes.h"
 
 namespace penn {
 

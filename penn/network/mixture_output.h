@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "penn/density/gaussian_mixture.h"
+#include "penn/posterior/gaussian_mixture.h"
 #include "penn/network/network_options.h"
 
 namespace penn {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "penn/summary/summary.h"  // kSummaryVersion
+#include "penn/features/summary.h"  // kSummaryVersion
 
 namespace penn {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "penn/base/random.h"
-#include "penn/noise/lanes.h"
+#include "penn/base/lanes.h"
 
 namespace penn {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "penn/infer/evaluation.h"
-#include "penn/infer/inference.h"
+#include "penn/evaluate/evaluation.h"
+#include "penn/answer/inference.h"
 
 namespace penn {
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
-#include "penn/infer/inference.h"
+#include "penn/answer/inference.h"
 #include "penn/report/posterior_page.h"
 #include "penn/report/result_page.h"
 #include "penn/simulate/simulator.h"

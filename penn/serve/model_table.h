@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "penn/infer/estimator.h"
+#include "penn/model/estimator.h"
 
 namespace penn {
 

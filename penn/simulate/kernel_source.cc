@@ -1,4 +1,4 @@
-// Prints a StepCode as C++ over lanes (penn/noise/lanes.h). The text is made of our own words and of numbers only: no
+// Prints a StepCode as C++ over lanes (penn/base/lanes.h). The text is made of our own words and of numbers only: no
 // name or text of the system file gets into it.
 #include <fmt/core.h>
 

@@ -10,7 +10,7 @@
 
 namespace penn {
 
-// M(name, number of operands, value): the operations, over the lanes x, y and z (penn/noise/lanes.h). The compiler sees
+// M(name, number of operands, value): the operations, over the lanes x, y and z (penn/base/lanes.h). The compiler sees
 // these words in the interpreter, and as text in the source of a compiled system. From Add to Sign in the order of Op.
 // clang-format off
 #define PENN_LANE_OPERATIONS(M)             \

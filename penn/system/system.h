@@ -79,7 +79,7 @@ struct PaperScale {
 };
 
 // A claim ([exact], optional, checked) that the system is x' = -x/tau + sqrt(2 D/tau) B' with white noise B, observed as it is: its posterior
-// is then known exactly (penn/density/ou_posterior.h) and a trained model can be compared with it.
+// is then known exactly (penn/posterior/ou_posterior.h) and a trained model can be compared with it.
 struct ExactProcess {
   NodeId tau = -1, D = -1;  // expressions of the parameters
   bool is_given() const { return tau >= 0; }

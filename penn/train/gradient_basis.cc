@@ -5,7 +5,7 @@
 
 #include "penn/base/parallel.h"
 #include "penn/base/random.h"
-#include "penn/train/decomposition.h"
+#include "penn/network/decomposition.h"
 
 namespace penn {
 namespace {

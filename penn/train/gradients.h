@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-#include "penn/dataset/batch_stream.h"
+#include "penn/simulate/batch_stream.h"
 #include "penn/network/network.h"
 
 namespace penn {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "penn/density/box_coordinates.h"
+#include "penn/posterior/box_coordinates.h"
 
 namespace penn {
 

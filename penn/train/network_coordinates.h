@@ -1,10 +1,10 @@
-// The parameters as the network knows them: scaled to [-1, 1], or in box coordinates (penn/density/box_coordinates.h).
+// The parameters as the network knows them: scaled to [-1, 1], or in box coordinates (penn/posterior/box_coordinates.h).
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "penn/dataset/batch_stream.h"
+#include "penn/simulate/batch_stream.h"
 #include "penn/network/network_options.h"
 
 namespace penn {

@@ -7,7 +7,7 @@
 #include <chrono>
 #include <cmath>
 
-#include "penn/infer/evaluation.h"
+#include "penn/evaluate/evaluation.h"
 
 namespace penn {
 namespace {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "penn/dataset/batch_stream.h"
+#include "penn/simulate/batch_stream.h"
 #include "penn/train/train_options.h"
 
 namespace penn {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "penn/density/draw_stream.h"
+#include "penn/posterior/draw_stream.h"
 #include "penn/network/network_options.h"
 #include "penn/network/weights.h"
 

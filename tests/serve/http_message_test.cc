@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "penn/density/draw_stream.h"
+#include "penn/posterior/draw_stream.h"
 
 namespace penn {
 namespace {

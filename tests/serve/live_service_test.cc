@@ -8,7 +8,7 @@
 
 #include "base/files_for_tests.h"
 #include "penn/base/error.h"
-#include "penn/infer/inference.h"
+#include "penn/answer/inference.h"
 
 namespace penn {
 namespace {

@@ -1,5 +1,5 @@
 // The exact posterior of soup: verified by refining the grid, by brute force, and by being calibrated on simulated trajectories.
-#include "penn/density/ou_posterior.h"
+#include "penn/posterior/ou_posterior.h"
 
 #include <gtest/gtest.h>
 

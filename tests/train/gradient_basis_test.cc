@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "network/reference.h"
-#include "penn/train/decomposition.h"
+#include "penn/network/decomposition.h"
 #include "penn/train/optimiser.h"
 
 namespace penn {

@@ -13,8 +13,8 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/safetensors.h"
-#include "penn/dataset/write_dataset.h"
-#include "penn/infer/evaluation.h"
+#include "penn/simulate/write_dataset.h"
+#include "penn/evaluate/evaluation.h"
 
 namespace penn {
 namespace {

@@ -1,4 +1,4 @@
-// Prints test mixtures and the values that penn/density gives for them, as JSON: the page's own algebra (web/src/posterior_law.js) must give
+// Prints test mixtures and the values that penn/posterior gives for them, as JSON: the page's own algebra (web/src/posterior_law.js) must give
 // the same numbers. 12 parameters, 10 components, in parameter units from 1e-2 to 1e2; condition numbers of the covariances up to 1e12; in linear and in box
 // coordinates.
 #include <algorithm>
@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "penn/density/mixture_json.h"
-#include "penn/density/posterior.h"
+#include "penn/posterior/mixture_json.h"
+#include "penn/posterior/posterior.h"
 
 namespace penn {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdio>
 
 #include "penn/base/error.h"
-#include "reproduce/untrained_models.h"
+#include "paper/untrained_models.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) return std::fprintf(stderr, "usage: write_models MODELS PAGES\n"), 2;

@@ -56,7 +56,7 @@ function gaussLegendre(n) {
 }
 const FEW = gaussLegendre(8), MANY = gaussLegendre(32);
 
-// Cov(Phi(x), Phi(y)) for x, y jointly normal: Phi_2(a, b; rho) - Phi(a) Phi(b), as in penn/density/posterior.cc.
+// Cov(Phi(x), Phi(y)) for x, y jointly normal: Phi_2(a, b; rho) - Phi(a) Phi(b), as in penn/posterior/posterior.cc.
 export function probitCovariance(a, b, rho) {
   const half = 0.5 * Math.asin(Math.min(1, Math.max(-1, rho)));
   let sum = 0;

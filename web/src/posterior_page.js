@@ -65,7 +65,7 @@ function observedSection(result, width) {
     element("div", { class: "panels" }, shown.map((trajectory, i) => new Figure({ title: result.sources?.[i] ?? `trajectory ${i + 1}`, name: `trajectory_${i + 1}`, width: w, height: trajectoryHeight(trajectory), draw: (pen, pw) => drawTrajectory(pen, pw, trajectory) }).redraw().node)));
 }
 
-// What the library warns of (penn/infer/predictive.cc): beyond 98 % in the middle. Fewer than 50 simulations cannot show it: the outermost
+// What the library warns of (penn/answer/predictive.cc): beyond 98 % in the middle. Fewer than 50 simulations cannot show it: the outermost
 // percentile of n is 50 / (n + 1).
 const FAR_OUT = 0.01, FEWEST = 50;
 

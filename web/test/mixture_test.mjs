@@ -1,4 +1,4 @@
-// The page's algebra against penn/density (tests/web/mixture_values.cc) and against theory. Run by run.sh.
+// The page's algebra against penn/posterior (tests/web/mixture_values.cc) and against theory. Run by run.sh.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { test } from "node:test";

@@ -32,8 +32,8 @@ struct TrainOptions {
   double learning_rate = 2e-3;
   bool constant_rate = false;    // else warm-up and cosine decay to 0 at the end of the budget
   double warm_up = 0.02;         // share of the budget
-  double balance = 0.3;          // of the components' mean weights (learn.h); fades with the rate
-  double lesson = 0.5;           // what every component learns of every trajectory (learn.h)
+  double balance = 0.3;          // of the components' mean weights (gradients.h); fades with the rate
+  double lesson = 0.5;           // what every component learns of every trajectory (gradients.h)
   double lesson_share = 0.5;     // of the budget, over which the lesson fades
   double weight_decay = 0;
   double clip = 1;               // of the gradient's norm; 0: none

@@ -1,4 +1,4 @@
-// The models that Tables 2 and 3 compare. Training itself needs LibTorch and comes from the caller (`Train`), so that this folder does not.
+// The models that Tables 2 and 3 compare. Training itself comes from the caller (`Train`): without one nothing is trained, and what is missing is told.
 #pragma once
 
 #include <cstdint>

@@ -63,8 +63,9 @@ bool Optimiser::step(std::span<float> weights, std::span<const float> gradient, 
   if (!std::isfinite(norm)) return false;
   ++steps_;
   const float g_scale = static_cast<float>(options_.clip > 0 && norm > options_.clip ? options_.clip / norm : 1);
-  const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_)), correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
+  // The corrections are those of the betas as rounded: 1 - 0.999f is 1.3e-5 off 0.001, and the means are made with it.
   const float b1 = static_cast<float>(options_.beta1), b2 = static_cast<float>(options_.beta2);
+  const double correction1 = 1 - std::pow(static_cast<double>(b1), static_cast<double>(steps_)), correction2 = 1 - std::pow(static_cast<double>(b2), static_cast<double>(steps_));
   const float rate = static_cast<float>(learning_rate / correction1), root2 = static_cast<float>(1 / std::sqrt(correction2));
   const float epsilon = static_cast<float>(options_.epsilon), decay = static_cast<float>(1 - learning_rate * options_.weight_decay);
   // The average starts short and grows to its full memory, so that it forgets the random initial weights.

@@ -1,7 +1,7 @@
 // The pages of `penn reproduce` in a real browser: every kind of panel, and the index.
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { copyFileSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -31,8 +31,7 @@ test("every_kind_of_panel_is_drawn_without_errors_or_requests", async () => {
 // Untrained models: the pages are the program's own, with everything a trained model would show but sense.
 test("every_page_of_the_program_is_drawn_without_errors_or_requests", { timeout: 240000 }, async () => {
   const programs = process.env.PENN_TEST_PROGRAMS ?? fileURLToPath(new URL("../../build/tests/web", import.meta.url)), models = join(folder, "models"), gallery = join(folder, "gallery");
-  const penn = join(folder, "penn");  // without penn-train beside it: nothing is trained here
-  copyFileSync(process.env.PENN_PROGRAM ?? fileURLToPath(new URL("../../build/penn", import.meta.url)), penn);
+  const penn = process.env.PENN_PROGRAM ?? fileURLToPath(new URL("../../build/penn", import.meta.url));
   execFileSync(join(programs, "write_models"), [models, gallery]);
   execFileSync(penn, ["reproduce", "all", "-o", gallery, "--models", models, "-n", "300"], { stdio: "pipe" });
   const files = readdirSync(gallery).filter((name) => name.endsWith(".html"));

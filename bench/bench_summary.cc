@@ -10,6 +10,7 @@
 #include "penn/base/random.h"
 #include "penn/features/summary.h"
 #include "penn/features/summary_reference.h"
+#include "penn/features/measure_scaling.h"
 
 namespace penn {
 namespace {

@@ -22,6 +22,7 @@
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/optimiser.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -6,6 +6,9 @@
 #include "penn/simulate/kernel.h"
 #include "penn/simulate/step_program.h"
 #include "penn/system/system.h"
+#include "penn/system/parse_system.h"
+#include "penn/system/describe_system.h"
+#include "penn/simulate/kernel_source.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {

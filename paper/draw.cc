@@ -1,4 +1,11 @@
 #include "paper/draw.h"
+#include "paper/draw_ablation.h"
+#include "paper/draw_airfoil.h"
+#include "paper/draw_cfhn.h"
+#include "paper/draw_dvdp.h"
+#include "paper/draw_models.h"
+#include "paper/draw_oup.h"
+#include "paper/draw_soup.h"
 
 #include <fmt/core.h>
 

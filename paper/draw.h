@@ -11,30 +11,7 @@ namespace penn {
 // MissingModel where a model is not there, Interrupted where the caller stopped it.
 PageData draw_paper_item(const PaperItem& item, Session& session);
 
-// ---- by system; in files draw_*.cc
 using DrawPage = PageData (*)(const PaperItem& item, Session& session);
-PageData draw_architecture(const PaperItem& item, Session& session);     // Figure 1
-PageData draw_exact(const PaperItem& item, Session& session);            // 2
-PageData draw_oup_estimates(const PaperItem& item, Session& session);    // 3
-PageData draw_oup_trajectories(const PaperItem& item, Session& session);  // 4
-PageData draw_oup_densities(const PaperItem& item, Session& session);    // 5
-PageData draw_dvdp_estimates(const PaperItem& item, Session& session);   // 6
-PageData draw_dvdp_trajectories(const PaperItem& item, Session& session);  // 7
-PageData draw_dvdp_densities(const PaperItem& item, Session& session);   // 8
-PageData draw_dvdp_calibration(const PaperItem& item, Session& session);  // 9
-PageData draw_dvdp_couplings(const PaperItem& item, Session& session);   // 10
-PageData draw_cfhn_estimates(const PaperItem& item, Session& session);   // 11
-PageData draw_cfhn_trajectories(const PaperItem& item, Session& session);  // 12
-PageData draw_cfhn_densities(const PaperItem& item, Session& session);   // 13
-PageData draw_airfoil_estimates(const PaperItem& item, Session& session);  // 14
-PageData draw_airfoil_couplings(const PaperItem& item, Session& session);  // 15
-PageData draw_airfoil_densities(const PaperItem& item, Session& session);  // 16
-PageData draw_loss_curves(const PaperItem& item, Session& session);      // 17
-PageData draw_ablation(const PaperItem& item, Session& session);         // 18
-PageData draw_covariance(const PaperItem& item, Session& session);       // 19
-PageData draw_cost(const PaperItem& item, Session& session);             // Table 1
-PageData draw_ablation_table(const PaperItem& item, Session& session);   // 2
-PageData draw_covariance_table(const PaperItem& item, Session& session);  // 3
 
 // What several of them say: a table of errors, sentences about the trajectories, the list 0 .. M-1.
 void add_error_table(PageData& page, const System& system, const CalibrationReport& report, const std::vector<Spread>& paper);

@@ -1,4 +1,5 @@
-// Figures 18 and 19, Tables 2 and 3: models trained only to be compared.
+#include "paper/draw_ablation.h"
+
 #include <fmt/core.h>
 
 #include <cmath>

@@ -1,4 +1,5 @@
-// Figures 14 to 16: the airfoil.
+#include "paper/draw_airfoil.h"
+
 #include <fmt/core.h>
 
 #include "paper/draw.h"

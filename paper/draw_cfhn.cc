@@ -1,4 +1,5 @@
-// Figures 11 to 13: two coupled FitzHugh-Nagumo neurons, seen in three ways.
+#include "paper/draw_cfhn.h"
+
 #include <fmt/core.h>
 
 #include "paper/draw.h"

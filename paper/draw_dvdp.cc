@@ -1,4 +1,5 @@
-// Figures 6 to 10: the Duffing-van der Pol oscillator.
+#include "paper/draw_dvdp.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Figure 1 (architecture), Figure 17 (loss curves) and Table 1 (cost): about the models themselves.
+#include "paper/draw_models.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

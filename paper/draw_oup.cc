@@ -1,4 +1,5 @@
-// Figures 3 to 5: the Ornstein-Uhlenbeck process with fractional Gaussian and Levy noise.
+#include "paper/draw_oup.h"
+
 #include <fmt/core.h>
 
 #include "paper/draw.h"

@@ -1,4 +1,5 @@
-// Figure 2: the exact posterior of the standard Ornstein-Uhlenbeck process beside the mixture, on the same axes.
+#include "paper/draw_soup.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "penn/base/files.h"
+#include "penn/answer/infer.h"
 
 namespace penn {
 namespace fs = std::filesystem;

@@ -4,6 +4,7 @@
 
 #include "penn/base/error.h"
 #include "penn/train/trainer.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 

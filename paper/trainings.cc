@@ -7,6 +7,7 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/system/system.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 

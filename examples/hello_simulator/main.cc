@@ -5,6 +5,7 @@
 
 #include "penn/base/error.h"
 #include "penn/simulate/simulator.h"
+#include "penn/system/parse_system.h"
 
 int main() try {
   const penn::System system = penn::parse_system(R"toml(

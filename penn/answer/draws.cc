@@ -6,6 +6,7 @@
 
 #include "penn/base/csv.h"
 #include "penn/base/files.h"
+#include "penn/base/csv_writer.h"
 
 namespace penn {
 namespace {

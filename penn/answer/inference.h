@@ -47,30 +47,14 @@ struct Inference {
   std::optional<PredictiveCheck> predictive;
 };
 
-ObservationFormat observation_format(const Estimator& estimator);
-
 // Reasons to doubt that show before any posterior: length, sampling, values outside what was trained, a line that does not move.
 std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed, std::span<const Rounding> roundings = {});
 
 // Everything that follows from one posterior.
 Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate, std::span<const Rounding> roundings = {});
 
-// A recording as network and predictive check see it. Recorded values are rounded where simulated ones are not: they are spread over their steps (dither.h),
-// except in channels whose training data lie on a lattice themselves.
-struct SeenTrajectory {
-  std::vector<float> z;             // (n, d)
-  std::vector<Rounding> roundings;  // (d)
-};
-SeenTrajectory as_seen(const ModelInfo& model, const ObservedTrajectory& observed);
-
-// The estimator on every trajectory; those of one length go together. model_name: as the user calls it.
-std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed);
-
 // Several trajectories of one system with the same parameters: evidence multiplied, prior counted once. Disagreement, and a trajectory that
 // is there twice, are warnings.
 Inference combine_inferences(std::span<const Inference> single);
-
-nlohmann::ordered_json inference_to_json(const Inference& inference);
-std::string inference_table(const Inference& inference);
 
 }  // namespace penn

@@ -1,4 +1,6 @@
 // An inference for programs (JSON) and for people (a table and sentences).
+#include "penn/answer/inference_text.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Tables of numbers in text. Read: comma, semicolon, tab or blanks, found from the first rows; header or none; '#'
 // comments on lines of their own or after a blank; quotes; decimal comma where the separator is not a comma; LF or
 // CRLF; byte-order mark. Every row must be complete and finite: anything else is a DataError with file:line:column.
-// Written: '#' lines, names, rows.
+// For writing: csv_writer.h.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,6 @@
 #include <utility>
 #include <vector>
 
-#include "penn/base/atomic_file.h"
 #include "penn/base/input_file.h"
 
 namespace penn {
@@ -47,24 +46,5 @@ CsvTable read_csv(InputFile file, const CsvOptions& options = {});
 inline CsvTable read_csv(const std::filesystem::path& path, const CsvOptions& options = {}) {
   return read_csv(InputFile(path), options);
 }
-
-// Appears whole when finish() succeeds. Numbers are written with the fewest digits that read back to the same value.
-class CsvWriter {
- public:
-  // head: lines of explanation, each preceded by "# "; names: the header, or empty for none.
-  CsvWriter(const std::filesystem::path& path, const std::vector<std::string>& head,
-            const std::vector<std::string>& names);
-  void comment(std::string_view text);  // a '#' line among or after the rows
-  void row(std::span<const double> values) { write_row(values); }
-  void row(std::span<const float> values) { write_row(values); }
-  void finish() { file_.commit(); }
-
- private:
-  template <class T>
-  void write_row(std::span<const T> values);
-
-  AtomicFile file_;
-  std::string line_;
-};
 
 }  // namespace penn

@@ -1,4 +1,6 @@
 // Shortest round-trip numbers (std::to_chars), names quoted where a reader could misunderstand them.
+#include "penn/base/csv_writer.h"
+
 #include <charconv>
 #include <cmath>
 

@@ -14,12 +14,10 @@
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/input_file.h"
+#include "penn/base/npy_header.h"
 #include "penn/base/shape.h"
 
 namespace penn {
-
-constexpr std::string_view kNpyMagic = "\x93NUMPY";
-constexpr size_t kNpyMaxDimensions = 32;
 
 // Streams a float32 array whose shape is known beforehand. The file appears when finish() succeeds, and not before.
 class NpyWriter {
@@ -37,19 +35,6 @@ class NpyWriter {
 };
 
 void write_npy(const std::filesystem::path& path, const Shape& shape, std::span<const float> values);
-
-// What the head of an NPY file says.
-struct NpyHeader {
-  char kind = 'f';       // f float, i signed, u unsigned, b boolean
-  size_t item_size = 4;  // bytes per value
-  bool fortran_order = false;
-  Shape shape;
-  size_t count = 1;        // product of shape; count * item_size bytes follow
-  size_t data_offset = 0;  // first byte of the values
-};
-
-// Reads and checks the head, and that exactly the bytes of the shape follow. DataError on anything malformed.
-NpyHeader read_npy_header(const InputFile& file);
 
 // Reads an NPY file in pieces, so that an array larger than memory is no problem. DataError on anything malformed.
 class NpyReader {

@@ -1,11 +1,12 @@
 // The head of an NPY file, parsed by a small reader of Python literals: one dict of strings, booleans and a tuple of
 // integers.
+#include "penn/base/npy_header.h"
+
 #include <algorithm>
 #include <charconv>
 #include <optional>
 
 #include "penn/base/error.h"
-#include "penn/base/npy.h"
 
 namespace penn {
 namespace {

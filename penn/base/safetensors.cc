@@ -11,6 +11,7 @@
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
 #include "penn/base/half.h"
+#include "penn/base/safetensors_header.h"
 
 namespace penn {
 namespace {

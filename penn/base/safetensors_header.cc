@@ -1,5 +1,7 @@
 // The JSON header, read event by event: anything outside the scheme stops the parser at once, and no tree is built, so
 // a hostile header costs no more memory than its own length.
+#include "penn/base/safetensors_header.h"
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>

@@ -1,4 +1,5 @@
-// penn bench: speed as ratios against a named alternative, measured in the same run.
+#include "penn/cli/command_bench.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,9 +13,10 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
-#include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/simulate/simulator.h"
+#include "penn/system/load_system.h"
+#include "penn/cli/command_bench_network.h"
 
 namespace penn {
 namespace {

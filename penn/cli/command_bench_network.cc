@@ -1,5 +1,5 @@
-// penn bench train, penn bench infer: trajectories per second through the network, GFLOP/s of its matrix products, and their share of what the machine can do.
-// (bench/stock_lstm.cc sets the paper's network beside LibTorch's own LSTM.) Weights are random: speed does not depend on them.
+#include "penn/cli/command_bench_network.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,7 +12,6 @@
 #include "penn/base/atomic_file.h"
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
-#include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/model/estimator.h"
 #include "penn/network/lane_tile.h"
@@ -20,6 +19,7 @@
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/optimiser.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -1,5 +1,5 @@
-// penn calibrate: a trained model in, the same one with the widths of its posteriors set on fresh trajectories out. `penn train` does it at its end; this is for
-// models trained without, and for those who want it at the length of their data.
+#include "penn/cli/command_calibrate.h"
+
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -7,7 +7,6 @@
 #include <set>
 
 #include "penn/base/error.h"
-#include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
 #include "penn/evaluate/measure_widths.h"

@@ -1,4 +1,5 @@
-// penn evaluate: accuracy and calibration of a model on trajectories with known parameters. Exit code 3 when calibration fails.
+#include "penn/cli/command_evaluate.h"
+
 #include <fmt/core.h>
 
 #include <limits>
@@ -6,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 #include "penn/base/atomic_file.h"
-#include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
 #include "penn/evaluate/evaluation.h"

@@ -1,4 +1,5 @@
-// penn infer: what observed trajectories say about the parameters.
+#include "penn/cli/command_infer.h"
+
 #include <fmt/core.h>
 
 #include <cmath>
@@ -8,11 +9,12 @@
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
-#include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/answer/draws.h"
 #include "penn/answer/inference.h"
 #include "penn/report/result_page.h"
+#include "penn/answer/inference_text.h"
+#include "penn/answer/infer.h"
 
 namespace penn {
 namespace {

@@ -1,13 +1,15 @@
-// penn info: what is in a system or a model, and what the machine does with it.
+#include "penn/cli/command_info.h"
+
 #include <fmt/core.h>
 
 #include <memory>
 
-#include "penn/cli/commands.h"
 #include "penn/cli/info_target.h"
 #include "penn/model/model_file.h"
 #include "penn/system/system.h"
 #include "penn/train/checkpoint.h"
+#include "penn/system/load_system.h"
+#include "penn/system/describe_system.h"
 
 namespace penn {
 namespace {

@@ -15,6 +15,9 @@ class Option;
 
 namespace penn {
 
+// What the chosen command does; returns the exit code.
+using Run = std::function<int()>;
+
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}

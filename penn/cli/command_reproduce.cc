@@ -1,9 +1,9 @@
-// penn reproduce: the figures and tables of the paper from our models, as pages.
+#include "penn/cli/command_reproduce.h"
+
 #include <fmt/core.h>
 
 #include <memory>
 
-#include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
 #include "paper/reproduce.h"
 #include "paper/train_models.h"

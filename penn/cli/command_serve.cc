@@ -1,4 +1,5 @@
-// penn serve: the same answers in a browser, on this machine.
+#include "penn/cli/command_serve.h"
+
 #include <fmt/core.h>
 
 #include <csignal>
@@ -7,7 +8,6 @@
 
 #include "penn/base/error.h"
 #include "penn/base/parallel.h"
-#include "penn/cli/commands.h"
 #include "penn/serve/http_server.h"
 #include "penn/serve/live_service.h"
 

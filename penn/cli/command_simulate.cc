@@ -1,4 +1,5 @@
-// penn simulate: trajectories to files.
+#include "penn/cli/command_simulate.h"
+
 #include <fmt/core.h>
 
 #include <chrono>
@@ -9,10 +10,10 @@
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
-#include "penn/cli/commands.h"
 #include "penn/cli/progress.h"
 #include "penn/simulate/write_dataset.h"
 #include "penn/report/trajectory_page.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

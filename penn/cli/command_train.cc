@@ -1,4 +1,5 @@
-// penn train: a system in, a model file out.
+#include "penn/cli/command_train.h"
+
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -8,11 +9,11 @@
 #include <memory>
 
 #include "penn/base/error.h"
-#include "penn/cli/commands.h"
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
 #include "penn/train/trainer.h"
 #include "penn/train/pilot.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

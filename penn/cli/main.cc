@@ -8,7 +8,15 @@
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
-#include "penn/cli/commands.h"
+#include "penn/cli/command_bench.h"
+#include "penn/cli/command_calibrate.h"
+#include "penn/cli/command_evaluate.h"
+#include "penn/cli/command_infer.h"
+#include "penn/cli/command_info.h"
+#include "penn/cli/command_reproduce.h"
+#include "penn/cli/command_serve.h"
+#include "penn/cli/command_simulate.h"
+#include "penn/cli/command_train.h"
 
 int main(int argc, char** argv) {
   std::signal(SIGXFSZ, SIG_IGN);  // a file over the size limit is an error to report, not a reason to die

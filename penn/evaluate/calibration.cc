@@ -8,6 +8,7 @@
 #include "penn/base/error.h"
 #include "penn/posterior/normal.h"
 #include "penn/model/familiarity.h"
+#include "penn/evaluate/calibration_verdict.h"
 
 namespace penn {
 namespace {

@@ -141,10 +141,4 @@ class Calibration {
   KeptScores kept_;
 };
 
-// Fills failed, findings and verdict of a report from its numbers; thresholds in calibration_verdict.cc and docs/inference.md.
-void judge_calibration(CalibrationReport& report);
-
-std::string calibration_table(const CalibrationReport& report);
-nlohmann::ordered_json calibration_to_json(const CalibrationReport& report);
-
 }  // namespace penn

@@ -1,4 +1,6 @@
 // A calibration for people (a table) and for programs (JSON with everything a page needs to draw).
+#include "penn/evaluate/calibration_text.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 // Judgement of a calibration. A deviation fails when it is both significant (more standard errors than chance allows, all checks of the
 // report together erring in 1 %) and large in practice: |mean z| > 0.07, SD of z outside [0.93, 1.07], the 90 % interval holding the truth
 // less than 88 % or more than 92 % of the time, ranks more than 0.04 from uniform. Significant but smaller is mentioned.
+#include "penn/evaluate/calibration_verdict.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -14,6 +14,8 @@
 #include "penn/simulate/batch_stream.h"
 #include "penn/model/parameter_box.h"
 #include "penn/simulate/simulator.h"
+#include "penn/simulate/read_dataset.h"
+#include "penn/evaluate/calibration_text.h"
 
 namespace penn {
 namespace {

@@ -1,5 +1,7 @@
 // Moments of differences of order 1, 2, 3 given the value, and of order 2 given value and velocity or the values of two
 // channels. Definitions: summary_reference.cc.
+#include "penn/features/dynamics_features.h"
+
 #include "penn/features/lane_series.h"
 
 namespace penn {

@@ -18,15 +18,11 @@ struct Subject {
 class FeatureLanes;
 struct LaneWorkspace;
 using LaneFeatures = void(FeatureLanes&, LaneWorkspace&, Subject);
-LaneFeatures put_values, put_lags, put_memories, put_innovations, put_blocks, put_bins, put_differences, put_grid,
-    put_first_regression, put_cubic_regression, put_second_regression, put_residual, put_correlations, put_pair_grid;
 
 namespace reference {
 struct Output;
 struct Work;
 using Features = void(Output&, Work&, Subject);
-Features put_values, put_lags, put_memories, put_innovations, put_blocks, put_bins, put_differences, put_grid,
-    put_first_regression, put_cubic_regression, put_second_regression, put_residual, put_correlations, put_pair_grid;
 }  // namespace reference
 
 // A block of features. Rows are computed in the order of the table and may use what earlier rows left in the workspace.

@@ -1,5 +1,7 @@
 // A robust AR(1) fit, the law and memory of its innovations, the response after jumps. Definitions:
 // summary_reference.cc.
+#include "penn/features/innovation_features.h"
+
 #include "penn/features/lane_series.h"
 
 namespace penn {

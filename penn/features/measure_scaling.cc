@@ -1,5 +1,7 @@
 // The units of every channel, from training trajectories: quantiles of values and of their differences, pooled over
 // trajectories and times.
+#include "penn/features/measure_scaling.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

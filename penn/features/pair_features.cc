@@ -1,4 +1,6 @@
 // How two channels follow each other. Definitions: summary_reference.cc.
+#include "penn/features/pair_features.h"
+
 #include "penn/features/lane_series.h"
 
 namespace penn {

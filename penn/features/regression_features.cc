@@ -1,4 +1,6 @@
 // Regressions of the first and second difference on monomials. Definitions: regression_reference.cc.
+#include "penn/features/regression_features.h"
+
 #include "penn/features/lane_series.h"
 
 namespace penn {

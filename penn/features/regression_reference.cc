@@ -1,4 +1,6 @@
 // The definitions of the statistics, second half: regressions of the first and second difference.
+#include "penn/features/regression_reference.h"
+
 #include "penn/features/reference_parts.h"
 
 namespace penn::reference {

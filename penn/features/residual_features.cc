@@ -1,5 +1,7 @@
 // The residual of the second regression: its distribution, autocorrelation and roughness. Definitions:
 // regression_reference.cc.
+#include "penn/features/residual_features.h"
+
 #include "penn/features/lane_series.h"
 
 namespace penn {

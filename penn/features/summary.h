@@ -50,10 +50,6 @@ inline constexpr int kSummaryVersion = 3;  // of the definitions, kept with ever
 SummaryOptions summary_options(int version, int64_t channels);
 inline constexpr int64_t kSummaryMinLength = 8;
 
-// z (B, n, d). Looks at up to half a million values, spread evenly. DataError where z is too short or holds numbers
-// that are not finite.
-SummaryScaling measure_scaling(const float* z, int64_t B, int64_t n, int64_t d);
-
 struct FeatureTable;
 
 class Summary {

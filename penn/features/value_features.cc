@@ -1,4 +1,6 @@
 // Values, increments over many lags, their memory and their block means. Definitions: summary_reference.cc.
+#include "penn/features/value_features.h"
+
 #include "penn/features/lane_series.h"
 
 namespace penn {

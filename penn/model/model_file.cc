@@ -10,6 +10,9 @@
 #include "penn/base/files.h"
 #include "penn/base/half.h"
 #include "penn/network/network_file.h"
+#include "penn/system/parse_system.h"
+#include "penn/system/describe_system.h"
+#include "penn/base/safetensors_header.h"
 
 namespace penn {
 

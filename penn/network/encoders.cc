@@ -7,6 +7,7 @@
 
 #include "penn/base/parallel.h"
 #include "penn/network/activation.h"
+#include "penn/features/measure_scaling.h"
 
 namespace penn {
 namespace {

@@ -9,6 +9,7 @@
 
 #include "penn/report/packed_table.h"
 #include "penn/report/posterior_page.h"
+#include "penn/answer/inference_text.h"
 
 namespace penn {
 namespace {

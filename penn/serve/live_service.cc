@@ -11,6 +11,7 @@
 #include "penn/report/posterior_page.h"
 #include "penn/report/result_page.h"
 #include "penn/simulate/simulator.h"
+#include "penn/answer/infer.h"
 
 namespace penn {
 namespace {

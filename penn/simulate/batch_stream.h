@@ -38,7 +38,6 @@ struct FixedSet {
   SimulationCount count;
 };
 FixedSet simulate_set(const System& system, int observation, const SimulatorOptions& options, int64_t size);
-FixedSet read_set(const std::filesystem::path& folder, const System& system, int observation);
 std::unique_ptr<BatchStream> make_fixed_stream(FixedSet set, int64_t parameters, int64_t batch, uint64_t seed);
 
 }  // namespace penn

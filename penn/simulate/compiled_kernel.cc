@@ -1,5 +1,7 @@
 // Compiles kernel_source() once with the system compiler, keeps the result in the user's cache directory under a hash of
 // everything it depends on, and loads it. No shell is involved, and nothing but text made by kernel_source reaches the compiler.
+#include "penn/simulate/compiled_kernel.h"
+
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -16,6 +18,7 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/simulate/kernel.h"
+#include "penn/simulate/kernel_source.h"
 
 extern char** environ;
 

@@ -1,4 +1,6 @@
 // The reference: walks the expression graph for every lane and step in double precision.
+#include "penn/simulate/interpreted_kernel.h"
+
 #include <cmath>
 
 #include "penn/noise/lane_group.h"

@@ -31,12 +31,4 @@ class Kernel {
   virtual std::string description() const = 0;  // "compiled by g++, 8 lanes per vector"
 };
 
-std::unique_ptr<Kernel> make_interpreted_kernel(const StepProgram& program);  // the reference; `program` must outlive the kernel
-std::unique_ptr<Kernel> make_lane_kernel(const StepProgram& program);
-
-bool has_compiler();  // c++, g++, clang++ or what PENN_CXX names
-// Throws Error where there is no working compiler.
-std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program);
-std::string kernel_source(const StepProgram& program);  // the C++ that make_compiled_kernel compiles
-
 }  // namespace penn

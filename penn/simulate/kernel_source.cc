@@ -1,5 +1,7 @@
 // Prints a StepCode as C++ over lanes (penn/base/lanes.h). The text is made of our own words and of numbers only: no
 // name or text of the system file gets into it.
+#include "penn/simulate/kernel_source.h"
+
 #include <fmt/core.h>
 
 #include <cmath>

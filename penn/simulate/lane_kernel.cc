@@ -2,6 +2,8 @@
 // system. The cost of fetching an instruction is paid once for many lanes, whose values stand side by side in a row of
 // the frame (a register of this machine). The result of an instruction stays in vector registers, too: most operations
 // take one operand from the operation before, and then it need not go through memory.
+#include "penn/simulate/lane_kernel.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -1,4 +1,6 @@
 // A directory written by `penn simulate`, checked against the system it is to train.
+#include "penn/simulate/read_dataset.h"
+
 #include <fmt/core.h>
 
 #include <cmath>

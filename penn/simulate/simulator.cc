@@ -11,6 +11,9 @@
 #include "penn/base/error.h"
 #include "penn/base/parallel.h"
 #include "penn/simulate/lane_runner.h"
+#include "penn/simulate/interpreted_kernel.h"
+#include "penn/simulate/lane_kernel.h"
+#include "penn/simulate/compiled_kernel.h"
 
 namespace penn {
 namespace {

@@ -12,6 +12,7 @@
 #include "penn/base/files.h"
 #include "penn/base/npy.h"
 #include "penn/simulate/output_folder.h"
+#include "penn/base/csv_writer.h"
 
 namespace penn {
 namespace {

@@ -1,4 +1,6 @@
 // `penn info SYSTEM`: what was parsed, in words and formulas.
+#include "penn/system/describe_system.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>

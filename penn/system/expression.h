@@ -38,9 +38,6 @@ struct SyntaxTree {
   std::vector<SyntaxNode> nodes;  // the last one is the whole expression
 };
 
-// Parses `text`, which starts at `at` in `source`. Throws SystemError with the position of the mistake.
-SyntaxTree parse_expression(const std::string& text, const SourceText& source, Position at);
-
 using NodeId = int32_t;
 
 // What a symbol stands for; the meaning of `index` is the owner's.

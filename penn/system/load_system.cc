@@ -1,4 +1,6 @@
 // Finding system files by name, and choosing one of their observations.
+#include "penn/system/load_system.h"
+
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -6,6 +8,7 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/system/system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 

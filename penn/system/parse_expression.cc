@@ -1,4 +1,6 @@
 // A precedence-climbing parser. Lowest to highest: + -, * /, unary minus, ^ (from the right, so -x^2 = -(x^2), 2^-3 is fine).
+#include "penn/system/parse_expression.h"
+
 #include <fmt/core.h>
 
 #include <charconv>

@@ -1,5 +1,7 @@
 // System file -> System. Sections are read in the order in which names may refer to each other: constants, parameters, nuisance,
 // noise and state names, definitions, equations, initial values, observations, simulation.
+#include "penn/system/parse_system.h"
+
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -12,6 +14,7 @@
 #include "penn/system/scope.h"
 #include "penn/system/system.h"
 #include "penn/system/toml_reader.h"
+#include "penn/system/parse_expression.h"
 
 namespace penn {
 namespace {

@@ -102,21 +102,4 @@ struct System {
   int parameter_index(const std::string& parameter) const;  // -1 where there is none
 };
 
-inline constexpr size_t kMostSystemBytes = 1 << 20;
-
-// Reads and checks a system file. Throws SystemError: file, line, caret, hint.
-System parse_system(const std::string& text, const std::string& source_name);
-
-// What a command line names: FILE, NAME of a shipped system, either followed by :OBSERVATION.
-struct SystemChoice {
-  System system;
-  int observation = 0;
-};
-SystemChoice load_system(const std::string& what);
-System find_system(const std::string& what);  // the same without need to choose an observation
-
-// A readable account of what was parsed.
-std::string describe_system(const System& system);
-std::string to_text(const ExpressionGraph& graph, NodeId node, const System& system);
-
 }  // namespace penn

@@ -1,4 +1,5 @@
 #include "penn/system/toml_reader.h"
+#include "penn/system/parse_system.h"
 
 #include <fmt/core.h>
 

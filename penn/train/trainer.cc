@@ -19,6 +19,7 @@
 #include "penn/train/network_coordinates.h"
 #include "penn/train/schedule.h"
 #include "penn/train/training_data.h"
+#include "penn/base/csv_writer.h"
 
 namespace penn {
 namespace {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "penn/base/error.h"
+#include "penn/simulate/read_dataset.h"
 
 namespace penn {
 namespace {

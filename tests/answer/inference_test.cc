@@ -18,6 +18,8 @@
 #include "penn/answer/draws.h"
 #include "penn/model/parameter_box.h"
 #include "penn/simulate/simulator.h"
+#include "penn/system/parse_system.h"
+#include "penn/answer/inference_text.h"
 
 namespace penn {
 namespace {

@@ -7,6 +7,8 @@
 #include "penn/evaluate/evaluation.h"
 #include "penn/answer/inference.h"
 #include "penn/simulate/simulator.h"
+#include "penn/system/parse_system.h"
+#include "penn/answer/infer.h"
 
 namespace penn {
 namespace {

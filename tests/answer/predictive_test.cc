@@ -8,6 +8,7 @@
 #include "posterior/brute_force.h"
 #include "penn/model/parameter_box.h"
 #include "penn/simulate/simulator.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/files_for_tests.h"
 #include "penn/base/csv_lines.h"
 #include "penn/base/error.h"
+#include "penn/base/csv_writer.h"
 
 namespace penn {
 namespace {

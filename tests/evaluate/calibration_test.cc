@@ -10,6 +10,8 @@
 #include "posterior/brute_force.h"
 #include "penn/base/error.h"
 #include "penn/posterior/normal.h"
+#include "penn/evaluate/calibration_verdict.h"
+#include "penn/evaluate/calibration_text.h"
 
 namespace penn {
 namespace {

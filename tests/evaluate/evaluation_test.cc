@@ -13,6 +13,8 @@
 #include "penn/simulate/write_dataset.h"
 #include "penn/evaluate/exact_process.h"
 #include "penn/model/parameter_box.h"
+#include "penn/system/parse_system.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -11,6 +11,9 @@
 #include "penn/base/error.h"
 #include "penn/simulate/simulator.h"
 #include "penn/features/summary_reference.h"
+#include "penn/system/parse_system.h"
+#include "penn/system/load_system.h"
+#include "penn/features/measure_scaling.h"
 
 namespace penn {
 namespace {

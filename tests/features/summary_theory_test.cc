@@ -9,6 +9,8 @@
 #include "penn/simulate/simulator.h"
 #include "penn/features/definitions.h"
 #include "penn/features/summary.h"
+#include "penn/system/load_system.h"
+#include "penn/features/measure_scaling.h"
 
 namespace penn {
 namespace {

@@ -10,6 +10,7 @@
 #include "penn/simulate/batch_stream.h"
 #include "penn/posterior/normal.h"
 #include "penn/network/mixture_output.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -17,6 +17,7 @@
 #include "paper/draw.h"
 #include "paper/paper_numbers.h"
 #include "paper/untrained_models.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -12,6 +12,7 @@
 #include "penn/model/model_file.h"
 #include "paper/paper_items.h"
 #include "paper/trainings.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 

@@ -11,6 +11,7 @@
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/train_options.h"
+#include "penn/system/load_system.h"
 #include "referee/torch_network.h"
 
 namespace penn::referee {

@@ -24,6 +24,7 @@
 #include "penn/train/network_coordinates.h"
 #include "penn/train/optimiser.h"
 #include "penn/train/train_options.h"
+#include "penn/system/load_system.h"
 #include "referee/torch_network.h"
 
 namespace penn::referee {

@@ -1,5 +1,6 @@
 // What a report carries beside the posterior: the trajectory, the truth, and the predictive fan when it was asked for. The model is the tiny one of the fuzzer.
 #include "penn/report/result_page.h"
+#include "penn/answer/infer.h"
 
 #include <gtest/gtest.h>
 

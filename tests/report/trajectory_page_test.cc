@@ -1,4 +1,5 @@
 #include "penn/report/trajectory_page.h"
+#include "penn/system/parse_system.h"
 
 #include <gtest/gtest.h>
 

@@ -9,6 +9,7 @@
 #include "base/files_for_tests.h"
 #include "penn/base/error.h"
 #include "penn/answer/inference.h"
+#include "penn/answer/infer.h"
 
 namespace penn {
 namespace {

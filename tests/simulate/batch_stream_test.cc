@@ -1,5 +1,6 @@
 // Where training gets its trajectories from.
 #include "penn/simulate/batch_stream.h"
+#include "penn/system/load_system.h"
 
 #include <gtest/gtest.h>
 

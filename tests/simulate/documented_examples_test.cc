@@ -6,6 +6,8 @@
 
 #include "penn/base/files.h"
 #include "penn/simulate/simulator.h"
+#include "penn/system/parse_system.h"
+#include "penn/system/describe_system.h"
 
 namespace penn {
 namespace {

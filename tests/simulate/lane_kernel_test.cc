@@ -12,6 +12,10 @@
 #include "penn/base/denormals.h"
 #include "penn/noise/lane_group.h"
 #include "penn/simulate/kernel.h"
+#include "penn/system/parse_system.h"
+#include "penn/simulate/interpreted_kernel.h"
+#include "penn/simulate/lane_kernel.h"
+#include "penn/simulate/compiled_kernel.h"
 
 namespace penn {
 namespace {

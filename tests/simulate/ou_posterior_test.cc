@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "penn/simulate/simulator.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -12,6 +12,8 @@
 #include "base/files_for_tests.h"
 #include "penn/base/error.h"
 #include "penn/base/parallel.h"
+#include "penn/system/parse_system.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "penn/base/files.h"
 #include "penn/simulate/simulator.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {

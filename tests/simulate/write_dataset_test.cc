@@ -9,6 +9,7 @@
 #include "penn/base/csv.h"
 #include "penn/base/error.h"
 #include "penn/base/npy.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "penn/base/error.h"
+#include "penn/system/parse_expression.h"
 
 namespace penn {
 namespace {

@@ -8,6 +8,8 @@
 
 #include "penn/base/random.h"
 #include "penn/system/system.h"
+#include "penn/system/load_system.h"
+#include "penn/system/describe_system.h"
 
 namespace penn {
 namespace {

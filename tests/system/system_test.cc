@@ -8,6 +8,9 @@
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
+#include "penn/system/parse_system.h"
+#include "penn/system/load_system.h"
+#include "penn/system/describe_system.h"
 
 namespace penn {
 namespace {

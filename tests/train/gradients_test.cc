@@ -7,6 +7,7 @@
 #include "network/reference.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/train_options.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "penn/system/system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {

@@ -15,6 +15,7 @@
 #include "penn/base/safetensors.h"
 #include "penn/simulate/write_dataset.h"
 #include "penn/evaluate/evaluation.h"
+#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {

@@ -1,4 +1,6 @@
 // The estimator on observed trajectories.
+#include "penn/answer/infer.h"
+
 #include <algorithm>
 #include <map>
 

@@ -212,7 +212,9 @@ TEST(decomposition_test, orthonormal_columns_span_what_the_columns_span_on_any_n
         for (size_t i = 0; i < n; ++i) norm += static_cast<double>(a[i * n + j]) * a[i * n + j];
         for (size_t i = 0; i < n; ++i) {
           ASSERT_NEAR(one[i * n + j], i == j, 4e-6) << n << " " << i << " " << j;
-          if (i > j) ASSERT_LE(std::abs(r[i * n + j]), 2e-6 * std::sqrt(norm)) << n << " " << i << " " << j;  // upper triangular
+          if (i > j) {
+            ASSERT_LE(std::abs(r[i * n + j]), 2e-6 * std::sqrt(norm)) << n << " " << i << " " << j;  // upper triangular
+          }
         }
       }
     }

@@ -20,7 +20,7 @@ std::string included_folder(std::string line) {
 }
 
 TEST(layers_test, includes_go_only_downwards) {
-  const char* const order[] = {"base", "system", "noise", "density", "simulate", "dataset", "summary", "network", "model", "diagnose", "infer", "report", "reproduce", "serve", "train", "cli"};
+  const char* const order[] = {"base", "system", "noise", "density", "likelihood", "simulate", "dataset", "summary", "network", "model", "diagnose", "infer", "report", "reproduce", "serve", "train", "cli"};
   std::map<std::string, int> layer;
   for (const char* folder : order) layer.emplace(folder, static_cast<int>(layer.size()));
   int includes = 0;

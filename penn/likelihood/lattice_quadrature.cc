@@ -57,7 +57,7 @@ class Lattice {
   struct Region {
     Vector centre;
     Matrix from_white, to_white;  // w = centre + from_white u
-    double spacing = 1, log_integral = 0, error = 0;
+    double spacing = 1.2, log_integral = 0, error = 0;
     std::set<Cell> cells;
     bool contains(const Vector& w) const {
       const Vector u = to_white * (w - centre) / spacing;
@@ -132,7 +132,7 @@ class Lattice {
     std::sort(points.begin(), points.end(), higher);
     for (const std::vector<double>& start : options_.starts)
       starts.push_back({Eigen::Map<const Vector>(start.data(), M_), 0});
-    const size_t most = starts.size() + 4 + 2 * static_cast<size_t>(M_);
+    const size_t most = starts.size() + 3 + static_cast<size_t>(M_);
     for (const Peak& point : points) {
       if (starts.size() >= most || !std::isfinite(point.value)) break;
       if (std::all_of(starts.begin(), starts.end(), [&](const Peak& s) { return (s.at - point.at).norm() > 0.4; }))

@@ -62,7 +62,10 @@ Evaluation evaluate(const Estimator& estimator, const std::string& model_name, c
   const ModelContext model{model_name, estimator.system(), estimator.observation(), estimator.info()};
   EvaluationOptions with_exact = options;
   const System& system = estimator.system();
-  if (system.exact.is_given()) with_exact.exact = ou_process(system, system.exact.tau, system.exact.D);
+  if (system.exact.is_given()) {  // known on every trajectory: no need of some
+    with_exact.exact = ou_process(system, system.exact.tau, system.exact.D);
+    with_exact.gap_count = 0;
+  }
   return evaluate(
       model,
       [&](const TrajectoryBatch& batch) { return estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); },

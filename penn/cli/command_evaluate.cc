@@ -65,6 +65,10 @@ void add_command_evaluate(Command& app, Run& run) {
   command.add_option("--length", o.length, "Samples per trajectory (default: the system's)").between(2, 1000000000);
   command.add_option("--seed", o.seed, "Seed of the trajectories").show_default();
   command.add_option("--threads", o.threads, "Number of threads (default: one per processor)").between(1, 1024);
+  o.gap_count = 100;  // an exact posterior costs a second or so
+  command.add_option("--exact", o.gap_count, "Trajectories to compare with the exact posterior, where the equations give it; 0: none")
+      .between(0, 1000000000)
+      .show_default();
   command.add_option("--json", options->json_file, "Write everything as JSON to a file, or to standard output with -");
   command.add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
   command.add_flag("--keep", o.keep, "Put truth, mean and SD of every trajectory into the JSON");

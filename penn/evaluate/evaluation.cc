@@ -119,6 +119,9 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   Evaluation result;
   result.training = training_record(model.info);
   RunningMoments exact_nll, gap;
+  std::optional<ExactGapMeter> meter;
+  if (options.gap_count > 0)
+    if (auto exact_likelihood = ExactLikelihood::recognise(system, model.observation)) meter.emplace(std::move(*exact_likelihood), box);
   result.length = source->length();
   result.kernel_warning = source->warning();
   const int64_t channels = static_cast<int64_t>(system.observations[static_cast<size_t>(model.observation)].channels.size());
@@ -129,6 +132,8 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
     const std::vector<Estimate> estimates = estimate(batch);
     std::vector<TrajectoryScore> scores(estimates.size());
     std::vector<double> exact(estimates.size());
+    const int64_t compared = meter ? std::clamp<int64_t>(options.gap_count - first, 0, batch.count) : 0;
+    std::vector<std::optional<double>> log_exact(static_cast<size_t>(compared));
     parallel_for(batch.count, threads, [&](int64_t task, int) {
       const size_t i = static_cast<size_t>(task);
       const std::vector<double> truth(batch.theta.begin() + static_cast<std::ptrdiff_t>(i * M),
@@ -136,7 +141,13 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
       scores[i] = score_posterior(estimates[i].posterior, truth, estimates[i].familiarity, static_cast<uint64_t>(first) + i);
       if (options.exact)
         exact[i] = -OuPosterior(*options.exact, &batch.z[i * static_cast<size_t>(batch.length)], batch.length).log_density(truth.data());
+      if (task < compared) {
+        const size_t values = static_cast<size_t>(batch.length * batch.channels);
+        log_exact[i] = meter->log_posterior_of({&batch.z[i * values], values}, batch.sampling[i], truth, estimates[i].posterior,
+                                               static_cast<uint64_t>(first) + i);
+      }
     });
+    for (size_t i = 0; i < log_exact.size(); ++i) meter->add(log_exact[i], -scores[i].nll);
     for (size_t i = 0; i < scores.size(); ++i) {
       calibration.add(scores[i]);
       if (options.exact) exact_nll.add(exact[i]), gap.add(scores[i].nll - exact[i]);
@@ -152,6 +163,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   result.report = calibration.report();
   if (options.exact)
     result.exact = {{exact_nll.mean(), exact_nll.sd()}, {gap.mean(), gap.sd()}, gap.sd() / std::sqrt(static_cast<double>(gap.count()))};
+  if (meter) result.gap = meter->result();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -160,7 +172,10 @@ Evaluation evaluate(const Estimator& estimator, const std::string& model_name, c
   const ModelContext model = estimator.context(model_name);
   EvaluationOptions with_exact = options;
   const System& system = estimator.system();
-  if (system.exact.is_given()) with_exact.exact = ou_process(system, system.exact.tau, system.exact.D);
+  if (system.exact.is_given()) {  // known on every trajectory: no need of some
+    with_exact.exact = ou_process(system, system.exact.tau, system.exact.D);
+    with_exact.gap_count = 0;
+  }
   return evaluate(
       model,
       [&](const TrajectoryBatch& batch) { return estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); },
@@ -184,6 +199,11 @@ nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const st
     json["exact"] = {{"nll", {{"mean", e.nll.mean}, {"sd", e.nll.sd}}},
                      {"gap", {{"mean", e.gap.mean}, {"sd", e.gap.sd}, {"error", e.gap_error}}}};
   }
+  if (evaluation.gap) {
+    const ExactGap& g = *evaluation.gap;
+    json["exact_gap"] = {{"family", g.family}, {"note", g.note},   {"count", g.count}, {"refused", g.refused},
+                         {"nll", g.nll},       {"mean", g.mean}, {"error", g.error}, {"upper_decile", g.upper_decile}};
+  }
   return json;
 }
 
@@ -195,6 +215,7 @@ std::string evaluation_text(const Evaluation& evaluation, const std::string& mod
   if (evaluation.exact)
     out += fmt::format("exact posterior   {:.4f}  (SD {:.3f}); the model is {:.4f} +- {:.4f} nats behind\n", evaluation.exact->nll.mean,
                        evaluation.exact->nll.sd, evaluation.exact->gap.mean, evaluation.exact->gap_error);
+  if (evaluation.gap && !evaluation.exact) out += exact_gap_text(*evaluation.gap);
   return out + calibration_table(evaluation.report);
 }
 

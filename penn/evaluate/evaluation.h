@@ -12,6 +12,7 @@
 #include "penn/simulate/batch_stream.h"
 #include "penn/posterior/ou_posterior.h"
 #include "penn/evaluate/calibration.h"
+#include "penn/evaluate/exact_gap.h"
 #include "penn/model/estimator.h"
 
 namespace penn {
@@ -23,6 +24,7 @@ struct EvaluationOptions {
   uint64_t seed = 1;                    // never the trajectories of a training, whatever its seed
   int threads = 0;                      // 0: one per processor
   std::optional<OuProcess> exact = {};  // compare with its exact posterior
+  int64_t gap_count = 0;                // trajectories to compare with the exact posterior, where it can be computed from the system
   bool keep = false;                    // truth, mean and SD of every trajectory in the report
   std::function<bool(int64_t done)> progress = {};  // called after every batch; false stops
 };
@@ -44,6 +46,7 @@ struct Evaluation {
   std::string kernel_warning;
   double seconds = 0;
   std::optional<ExactComparison> exact;
+  std::optional<ExactGap> gap;  // where gap_count was given and the likelihood of the system is known
 };
 
 // Whatever makes a posterior of a trajectory can be evaluated: a network, or an exact formula.

@@ -136,6 +136,25 @@ TEST(evaluation_test, json_and_text_have_the_gap) {
   EXPECT_NE(evaluation_text(result, "m").find("nats behind"), std::string::npos);
 }
 
+// The same gap from the text of the system alone: no trajectory's may differ by more than both integrals' errors.
+TEST(evaluation_test, the_gap_is_found_from_the_equations) {
+  const Soup soup;
+  const Evaluation all = evaluate(soup.context(), soup.normal_approximation(1), {.count = 30, .length = 300, .exact = soup.process, .gap_count = 100});
+  ASSERT_TRUE(all.gap && all.exact);
+  EXPECT_EQ(all.gap->count, 30);
+  EXPECT_EQ(all.gap->refused, 0);
+  EXPECT_NEAR(all.gap->nll, all.exact->nll.mean, 2e-3);
+  EXPECT_NEAR(all.gap->mean, all.exact->gap.mean, 2e-3);
+  EXPECT_NEAR(all.gap->error, all.exact->gap_error, 2e-3);
+  EXPECT_GT(all.gap->upper_decile, all.gap->mean);
+  const EvaluationOptions options{.count = 30, .length = 300, .gap_count = 12};
+  const Evaluation some = evaluate(soup.context(), soup.normal_approximation(1), options);
+  ASSERT_TRUE(some.gap);
+  EXPECT_EQ(some.gap->count, 12);
+  EXPECT_EQ(evaluation_to_json(some, "m", options)["exact_gap"]["mean"], some.gap->mean);
+  EXPECT_NE(evaluation_text(some, "m").find("on the first 12 trajectories; the model is"), std::string::npos);
+}
+
 TEST(evaluation_test, only_processes_with_a_known_posterior_are_taken_as_exact) {
   const System oup = load_system("oup").system;
   EXPECT_NE(error_text<SystemError>([&] { ou_process(oup, 0, 0); }).find("two parameters"), std::string::npos);

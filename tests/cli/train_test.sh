@@ -7,7 +7,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/checks.sh"
 
 small="--batch 16 --length 40 --validation 100"
-expect "unknown preset" 2 "presets: fast, paper" "$penn" train soup -o m.safetensors --steps 5 --preset slow
+expect "unknown preset" 2 "not in {fast,paper}" "$penn" train soup -o m.safetensors --steps 5 --preset slow
 expect "zero components" 2 "components must lie in 1 to 1000, got 0" "$penn" train soup -o m.safetensors --steps 5 --components 0
 expect "an encoder there is not" 2 "statistics" "$penn" train soup -o m.safetensors --steps 5 --encoders statistics,transformer
 expect "two budgets" 2 "one of --minutes, --steps and --epochs" "$penn" train soup -o m.safetensors --steps 5 --minutes 1

@@ -224,6 +224,7 @@ TEST(referee_training_test, adam_and_soap_by_their_definitions) {
 }
 
 // In its own basis the first gradient is diagonal, and Adam's first step is the sign of each entry: the rate itself. What is off the diagonal is noise.
+// Tolerance: each basis is orthonormal to 1e-6 in float32, and both are used twice, into the basis and back.
 TEST(referee_training_test, the_first_step_of_soap) {
   for (const auto& [m, n] : {std::pair<size_t, size_t>{12, 30}, {30, 12}, {14, 14}}) {
     WeightList list;
@@ -237,8 +238,8 @@ TEST(referee_training_test, the_first_step_of_soap) {
     const float* q = state.bases.data() + m * m + n * n;
     const Tensor left = tensor_of(q, {M, M}), right = tensor_of(q + m * m, {N, N});
     const auto into = [&](const std::vector<float>& a) { return left.t().matmul(tensor_of(a.data(), {M, N})).matmul(right); };
-    EXPECT_LT(largest(into(weights).diagonal() + 0.01 * into(g).diagonal().sign()), 0.01 * 2e-6);
-    EXPECT_LT(largest(into(weights)), 0.01 * (1 + 2e-6));
+    EXPECT_LT(largest(into(weights).diagonal() + 0.01 * into(g).diagonal().sign()), 0.01 * 4e-6);
+    EXPECT_LT(largest(into(weights)), 0.01 * (1 + 4e-6));
   }
 }
 

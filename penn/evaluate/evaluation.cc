@@ -23,6 +23,7 @@ namespace {
 // Trainings key their trajectories by their own small seeds (and these with other marks): this one keeps evaluation apart from all of them.
 constexpr uint64_t kEvaluationSeed = 0x6576616c75617465u;  // "evaluate"
 constexpr int64_t kBatchValues = 2'000'000;                // numbers of one batch of trajectories: 8 MB
+constexpr double kGapSeconds = 60;  // for exact posteriors
 constexpr int64_t kMostBatch = 1024;
 
 int64_t default_length(const ModelContext& model) {
@@ -121,7 +122,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   RunningMoments exact_nll, gap;
   std::optional<ExactGapMeter> meter;
   if (options.gap_count > 0)
-    if (auto exact_likelihood = ExactLikelihood::recognise(system, model.observation)) meter.emplace(std::move(*exact_likelihood), box);
+    if (auto exact_likelihood = ExactLikelihood::recognise(system, model.observation)) meter.emplace(std::move(*exact_likelihood), box, kGapSeconds);
   result.length = source->length();
   result.kernel_warning = source->warning();
   const int64_t channels = static_cast<int64_t>(system.observations[static_cast<size_t>(model.observation)].channels.size());
@@ -201,7 +202,7 @@ nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const st
   }
   if (evaluation.gap) {
     const ExactGap& g = *evaluation.gap;
-    json["exact_gap"] = {{"family", g.family}, {"note", g.note},   {"count", g.count}, {"refused", g.refused},
+    json["exact_gap"] = {{"family", g.family}, {"note", g.note},   {"count", g.count}, {"refused", g.refused},   {"is_late", g.is_late},
                          {"nll", g.nll},       {"mean", g.mean}, {"error", g.error}, {"upper_decile", g.upper_decile}};
   }
   return json;

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <memory>
 
 #include "penn/evaluate/calibration.h"
 #include "penn/likelihood/exact_posterior.h"
@@ -11,32 +13,57 @@
 namespace penn {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr size_t kDraws = 4000;
+
+struct TimeUp {};
+
+// A likelihood that stops whoever integrates it when the time is up.
+class TimedLikelihood : public TrajectoryLikelihood {
+ public:
+  TimedLikelihood(std::unique_ptr<TrajectoryLikelihood> inner, Clock::time_point end) : inner_(std::move(inner)), end_(end) {}
+  double log_likelihood(std::span<const double> theta) override {
+    if (Clock::now() > end_) throw TimeUp();
+    return inner_->log_likelihood(theta);
+  }
+
+ private:
+  std::unique_ptr<TrajectoryLikelihood> inner_;
+  Clock::time_point end_;
+};
 
 }  // namespace
 
+ExactGapMeter::ExactGapMeter(ExactLikelihood exact, const Box& box, double seconds)
+    : exact_(std::move(exact)), box_(box), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+
 std::optional<double> ExactGapMeter::log_posterior_of(std::span<const float> z, double sampling,
                                                       std::span<const double> truth, const Posterior& q,
-                                                      uint64_t seed) const {
-  const auto likelihood = exact_.of(z, sampling);
+                                                      uint64_t seed) const try {
+  TimedLikelihood likelihood(exact_.of(z, sampling), end_);
   const size_t M = truth.size();
   Evidence evidence;
   if (M <= kMostQuadratureParameters) {
-    evidence = evidence_by_quadrature(*likelihood, box_, {.starts = {{truth.begin(), truth.end()}, q.mean()}});
+    evidence = evidence_by_quadrature(likelihood, box_, {.starts = {{truth.begin(), truth.end()}, q.mean()}});
   } else {
     DrawStream stream(seed);
     const std::vector<double> draws = q.sample(kDraws, stream);
     std::vector<double> logs(kDraws);
     for (size_t i = 0; i < kDraws; ++i) logs[i] = q.log_density({&draws[i * M], M});
-    evidence = evidence_by_sampling(*likelihood, box_, draws, logs);
+    evidence = evidence_by_sampling(likelihood, box_, draws, logs);
   }
-  if (!evidence.why_not.empty()) return std::nullopt;
-  const double value = log_posterior(*likelihood, box_, evidence, truth);
-  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+  const double none = std::numeric_limits<double>::quiet_NaN();
+  const double value = evidence.why_not.empty() ? log_posterior(likelihood, box_, evidence, truth) : none;
+  return std::isfinite(value) ? value : none;
+} catch (const TimeUp&) {
+  return std::nullopt;
 }
 
 void ExactGapMeter::add(std::optional<double> exact, double log_q) {
-  if (!exact) {
+  is_late_ |= !exact;
+  if (!exact) return;
+  if (std::isnan(*exact)) {
     ++refused_;
     return;
   }
@@ -48,7 +75,8 @@ ExactGap ExactGapMeter::result() const {
   ExactGap result{.family = exact_.family(),
                   .note = exact_.note(),
                   .count = static_cast<int64_t>(gaps_.size()),
-                  .refused = refused_};
+                  .refused = refused_,
+                  .is_late = is_late_};
   if (gaps_.empty()) return result;
   RunningMoments nll, gap;
   for (const double value : exact_nll_) nll.add(value);
@@ -63,6 +91,7 @@ ExactGap ExactGapMeter::result() const {
 }
 
 std::string exact_gap_text(const ExactGap& gap) {
+  if (gap.count == 0 && gap.refused == 0) return "exact posterior   not compared: that takes longer than a minute\n";
   if (gap.count == 0)
     return fmt::format(
         "exact posterior   {}: not accurate on any of {} trajectories; train longer, it is sampled from the model's\n",
@@ -75,6 +104,7 @@ std::string exact_gap_text(const ExactGap& gap) {
   if (gap.refused > 0)
     out += fmt::format("                  {} more could not be compared: the exact posterior was not accurate enough\n",
                        gap.refused);
+  if (gap.is_late) out += "                  not more of them: the time for it was up\n";
   return out;
 }
 

@@ -1,4 +1,10 @@
 #include "paper/draw.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <map>
+
 #include "paper/draw_ablation.h"
 #include "paper/draw_airfoil.h"
 #include "paper/draw_cfhn.h"
@@ -6,11 +12,6 @@
 #include "paper/draw_models.h"
 #include "paper/draw_oup.h"
 #include "paper/draw_soup.h"
-
-#include <fmt/core.h>
-
-#include <cmath>
-#include <map>
 
 namespace penn {
 

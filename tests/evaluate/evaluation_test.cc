@@ -136,6 +136,21 @@ TEST(evaluation_test, json_and_text_have_the_gap) {
   EXPECT_NE(evaluation_text(result, "m").find("nats behind"), std::string::npos);
 }
 
+TEST(evaluation_test, exact_posteriors_stop_when_the_time_is_up) {
+  const Soup soup;
+  const Box box = parameter_box(soup.system);
+  ExactGapMeter meter(*ExactLikelihood::recognise(soup.system, 0), box, -1);
+  const std::vector<float> z(100, 0.1f);
+  const std::vector<double> truth = {0.5, 0.5};
+  const Posterior q = soup.normal_approximation(1)({.count = 1, .length = 100, .channels = 1, .theta = {}, .z = z, .sampling = {0.1f}})[0].posterior;
+  const std::optional<double> nothing = meter.log_posterior_of(z, 0.1, truth, q, 1);
+  EXPECT_FALSE(nothing.has_value());
+  meter.add(nothing, 0);
+  EXPECT_TRUE(meter.result().is_late);
+  EXPECT_EQ(meter.result().refused, 0);
+  EXPECT_NE(exact_gap_text(meter.result()).find("not compared"), std::string::npos);
+}
+
 // The same gap from the text of the system alone: no trajectory's may differ by more than both integrals' errors.
 TEST(evaluation_test, the_gap_is_found_from_the_equations) {
   const Soup soup;

@@ -1,5 +1,6 @@
 // Whole training steps against LibTorch: its autograd for the gradient, and Adam and SOAP written down here from their definitions, all in doubles. Ours runs in
-// float32. Three things keep the weights from being as equal as the arithmetic is exact; none is a difference of definitions:
+// float32. Three things can keep the weights from being as equal as the arithmetic is exact without a difference of definitions (inferred from what is left when
+// each is taken out; the third was not isolated):
 //
 // - SOAP's basis. Eigenvectors of nearly equal eigenvalues, and all those of eigenvalues below 1e-7 of the largest, are any vectors of their space. A basis of
 //   ours is therefore checked by what defines it (orthonormal; the mean diagonal in it, largest first; triangular factors of what it came from), which every

@@ -10,7 +10,7 @@
 namespace penn {
 namespace {
 
-constexpr double kThreshold = 0.005;
+constexpr double kAblationThreshold = 0.005;
 
 std::string minutes_text(double minutes) {
   const std::string number = fmt::format("{:g}", std::round(10 * minutes) / 10);
@@ -47,7 +47,7 @@ PageData draw_ablation(const PaperItem& item, Session& session) {
     const size_t group = training.trajectories > 0;
     const std::string title = group ? "N_train = " + size_name(training) : fmt::format("N = {}", training.components);
     const Answer answer = session.answer(name, test);
-    panels[group].push_back(pair_panel(title, page.add_posterior(name, model, answer), 4, 2, kThreshold));
+    panels[group].push_back(pair_panel(title, page.add_posterior(name, model, answer), 4, 2, kAblationThreshold));
     curves[group].push_back({group ? size_name(training) : title, &model.info()});
     if (!group) ours += fmt::format("{}{:.2f}", ours.empty() ? "" : ", ", model.info().validation_nll);
   }
@@ -105,7 +105,7 @@ PageData draw_covariance(const PaperItem& item, Session& session) {
     const std::string name(paper.training);
     const Estimator& model = session.estimator(name);
     const Answer answer = session.answer(name, test);
-    panels.push_back(pair_panel(fmt::format("{}, N = {}", paper.covariance, paper.components), page.add_posterior(name, model, answer), 4, 6, kThreshold));
+    panels.push_back(pair_panel(fmt::format("{}, N = {}", paper.covariance, paper.components), page.add_posterior(name, model, answer), 4, 6, kAblationThreshold));
     rows.push_back({{fmt::format("{}, N = {}", paper.covariance, paper.components), fmt::format("{:.2f}", answer.inference.correlation(4, 6)), surprise_text(answer)}});
     ours += fmt::format("{}{:.2f}", ours.empty() ? "" : ", ", answer.inference.correlation(4, 6));
   }

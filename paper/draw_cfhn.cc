@@ -7,8 +7,10 @@
 namespace penn {
 namespace {
 
-enum Index { kA1, kA2, kB1, kB2, kC1, kC2, kG1, kG2, kAlpha1, kAlpha2, kD1, kD2 };
-constexpr double kThreshold = 0.01;
+struct Cfhn {  // places of the parameters
+  enum Place { kA1, kA2, kB1, kB2, kC1, kC2, kG1, kG2, kAlpha1, kAlpha2, kD1, kD2 };
+};
+constexpr double kCfhnThreshold = 0.01;
 
 struct Seen {
   std::string model, letter, words;
@@ -19,7 +21,7 @@ const std::vector<Seen> kSeen = {{"cfhn-x1x2", "(a)", "both potentials"}, {"cfhn
 
 PageData draw_cfhn_estimates(const PaperItem& item, Session& session) {
   PageData page(item, "Point estimates against true values of six parameters, with both potentials observed, with one, and with their mean.", session.options());
-  const std::vector<int> shown = {kA1, kA2, kG1, kG2, kD1, kD2};
+  const std::vector<int> shown = {Cfhn::kA1, Cfhn::kA2, Cfhn::kG1, Cfhn::kG2, Cfhn::kD1, Cfhn::kD2};
   std::vector<PageData::Row> rows;
   std::string nll;
   for (const Seen& seen : kSeen) {
@@ -52,7 +54,7 @@ PageData draw_cfhn_trajectories(const PaperItem& item, Session& session) {
 
 PageData draw_cfhn_densities(const PaperItem& item, Session& session) {
   PageData page(item, "Densities of pairs of parameters for the three trajectories of Figure 12, each seen in three ways.", session.options());
-  const std::vector<std::pair<Index, Index>> pairs = {{kC1, kD1}, {kC2, kD2}, {kA1, kA2}, {kB1, kB2}, {kG1, kG2}, {kAlpha1, kAlpha2}, {kD1, kD2}};
+  const std::vector<std::pair<Cfhn::Place, Cfhn::Place>> pairs = {{Cfhn::kC1, Cfhn::kD1}, {Cfhn::kC2, Cfhn::kD2}, {Cfhn::kA1, Cfhn::kA2}, {Cfhn::kB1, Cfhn::kB2}, {Cfhn::kG1, Cfhn::kG2}, {Cfhn::kAlpha1, Cfhn::kAlpha2}, {Cfhn::kD1, Cfhn::kD2}};
   std::vector<PageData::Row> rows;
   char letter = 'a';
   size_t modes = 0;
@@ -63,13 +65,13 @@ PageData draw_cfhn_densities(const PaperItem& item, Session& session) {
       const std::string key = page.add_posterior(fmt::format("{} {}", seen.model, test.name), model, answer);
       std::vector<Panel> panels;
       for (const auto& [a, b] : pairs)
-        panels.push_back(pair_panel(fmt::format("({}) {}, {}", letter, model.system().parameters[a].label, model.system().parameters[b].label), key, a, b, kThreshold));
+        panels.push_back(pair_panel(fmt::format("({}) {}, {}", letter, model.system().parameters[a].label, model.system().parameters[b].label), key, a, b, kCfhnThreshold));
       page.section(fmt::format("({}) {}, observed: {}", letter, test.name, seen.words), parameters_text(model.system(), test.theta), panels);
       const Inference& q = answer.inference;
       double width[2] = {0, 0};
       for (size_t k = 0; k < q.sd.size(); ++k) width[k % 2] += q.sd[k] / (q.box.hi[k] - q.box.lo[k]) / 6;
       rows.push_back({{fmt::format("({}) {}, {}", letter, test.name, seen.words), fmt::format("{:.1f} %", 100 * width[0]), fmt::format("{:.1f} %", 100 * width[1]),
-                       fmt::format("{:.2f}", q.correlation(kC1, kD1)), fmt::format("{:.2f}", q.correlation(kC2, kD2)), std::to_string(q.verdict.modes.size()),
+                       fmt::format("{:.2f}", q.correlation(Cfhn::kC1, Cfhn::kD1)), fmt::format("{:.2f}", q.correlation(Cfhn::kC2, Cfhn::kD2)), std::to_string(q.verdict.modes.size()),
                        surprise_text(answer)}});
       if (seen.model == "cfhn-mean") modes = std::max(modes, q.verdict.modes.size());
       ++letter;

@@ -8,15 +8,17 @@
 namespace penn {
 namespace {
 
-enum Index { kTau, kFgn, kH, kLevy, kAlpha };
-constexpr double kThreshold = 0.005;  // of a component's weight, as in the paper
+struct Oup {  // places of the parameters
+  enum Place { kTau, kFgn, kH, kLevy, kAlpha };
+};
+constexpr double kOupThreshold = 0.005;  // of a component's weight, as in the paper
 
 // Weight of the components whose centre lies where only one of the noises is there: {fGn only, Levy only, both}.
 std::array<double, 3> groups(const Posterior& q) {
   std::array<double, 3> weight = {};
   for (size_t j = 0; j < q.components(); ++j) {
     const std::vector<double> centre = q.component_centre(j);
-    const double share = centre[kLevy] / (centre[kFgn] + centre[kLevy]);
+    const double share = centre[Oup::kLevy] / (centre[Oup::kFgn] + centre[Oup::kLevy]);
     weight[share < 0.25 ? 0 : share > 0.75 ? 1 : 2] += q.weight(j);
   }
   return weight;
@@ -30,7 +32,7 @@ PageData draw_oup_estimates(const PaperItem& item, Session& session) {
   const Evaluation& evaluation = session.evaluation("oup");
   const std::string key = page.add_evaluation("oup", model, evaluation, all_parameters(model.system()), false);
   std::vector<Panel> estimates, errors;
-  for (int k = kTau; k <= kAlpha; ++k) estimates.push_back(estimates_panel(key, k)), errors.push_back(error_panel(key, k, kAlpha, kH));
+  for (int k = Oup::kTau; k <= Oup::kAlpha; ++k) estimates.push_back(estimates_panel(key, k)), errors.push_back(error_panel(key, k, Oup::kAlpha, Oup::kH));
   page.section("(a) Estimates against truth", "Shade: number of trajectories. Lines: 5, 25, 50, 75, 95 % quantiles of the estimate at a true value. Dashed: estimate = truth.", estimates);
   page.section("(b) Errors over α and H", "The paper finds the errors of the two intensities largest in a T: H near 0.5, or α near 2.", errors);
   add_error_table(page, model.system(), evaluation.report, {kPaperOup.error.begin(), kPaperOup.error.end()});
@@ -62,17 +64,17 @@ PageData draw_oup_densities(const PaperItem& item, Session& session) {
     const Answer answer = session.answer("oup", test);
     const std::string key = page.add_posterior("oup " + test.name, model, answer);
     page.section(fmt::format("{} {}", test.name, test.about), fmt::format("{}; {} samples.", parameters_text(model.system(), test.theta), answer.observed.n),
-                 {pair_panel(test.name + " intensities", key, kLevy, kFgn, kThreshold), pair_panel(test.name + " exponents", key, kAlpha, kH, kThreshold)});
+                 {pair_panel(test.name + " intensities", key, Oup::kLevy, Oup::kFgn, kOupThreshold), pair_panel(test.name + " exponents", key, Oup::kAlpha, Oup::kH, kOupThreshold)});
     const Inference& q = answer.inference;
     std::vector<std::string> cells = {test.name, std::to_string(answer.observed.n)};
     for (const double sd : q.sd) cells.push_back(fmt::format("{:.3f}", sd));
-    cells.push_back(fmt::format("{:.2f}", q.correlation(kFgn, kLevy)));
+    cells.push_back(fmt::format("{:.2f}", q.correlation(Oup::kFgn, Oup::kLevy)));
     cells.push_back(surprise_text(answer));
     rows.push_back({cells});
-    if (test.theta[kH] == 0.5 && test.theta[kAlpha] == 2) {
+    if (test.theta[Oup::kH] == 0.5 && test.theta[Oup::kAlpha] == 2) {
       const auto weight = groups(q.posterior);
-      const double sum = q.mean[kFgn] + q.mean[kLevy], sd = sd_of_sum(q, kFgn, kLevy);
-      sums.push_back({{test.name, fmt::format("{:.3f} ± {:.3f}", sum, sd), fmt::format("{:.3f} / {:.3f}", q.sd[kFgn], q.sd[kLevy]), fmt::format("{:.0f} %", 100 * weight[0]),
+      const double sum = q.mean[Oup::kFgn] + q.mean[Oup::kLevy], sd = sd_of_sum(q, Oup::kFgn, Oup::kLevy);
+      sums.push_back({{test.name, fmt::format("{:.3f} ± {:.3f}", sum, sd), fmt::format("{:.3f} / {:.3f}", q.sd[Oup::kFgn], q.sd[Oup::kLevy]), fmt::format("{:.0f} %", 100 * weight[0]),
                        fmt::format("{:.0f} %", 100 * weight[1]), fmt::format("{:.0f} %", 100 * weight[2])}});
       if (sums.size() == 1) page.headline("D_fGn + D_Lévy at H = 0.5, α = 2", fmt::format("{:.2f} ± {:.2f}", sum, sd), "on the line 1");
     }

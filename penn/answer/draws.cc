@@ -10,7 +10,7 @@
 
 namespace penn {
 namespace {
-constexpr size_t kPiece = 4096;  // draws in memory at a time
+constexpr size_t kDrawsAtATime = 4096;  // draws in memory at a time
 }
 
 void write_draws(const std::filesystem::path& path, const Inference& inference, int64_t samples, uint64_t seed) {
@@ -38,7 +38,7 @@ void write_draws(const std::filesystem::path& path, const Inference& inference, 
   DrawStream stream(seed);
   size_t approximate = 0;
   for (size_t left = static_cast<size_t>(samples); left > 0;) {
-    const size_t count = std::min(left, kPiece);
+    const size_t count = std::min(left, kDrawsAtATime);
     const TruncatedDraws draws = posterior.sample(count, stream);
     for (size_t i = 0; i < count; ++i) {
       const std::span<const double> theta(&draws.theta[i * M], M);

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "penn/base/error.h"
+#include "penn/base/source_text.h"
 
 namespace penn {
 namespace {
@@ -15,9 +16,6 @@ namespace {
 constexpr size_t kChunk = size_t{1} << 20;
 constexpr size_t kMaxLine = size_t{16} << 20;
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }

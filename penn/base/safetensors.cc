@@ -19,7 +19,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "tensors are copied as they are, little-endian");
 
 constexpr char kChecksumKey[] = "checksum";
-constexpr size_t kPieceBytes = size_t{1} << 16;
+constexpr size_t kReadBytes = size_t{1} << 16;
 
 // h <- f((h xor word) * odd), f(h) = h xor (h >> 32): a bijection of h and of the word, so that one changed word
 // anywhere always changes the sum. Against accidents, not against forgers.
@@ -212,11 +212,11 @@ void SafetensorsFile::check_checksum(const std::string& stored) const {
   for (const TensorInfo& tensor : tensors_) by_name.emplace(tensor.name, &tensor);
   Checksum checksum;
   checksum.add_metadata(metadata_);
-  std::string piece(kPieceBytes, '\0');
+  std::string piece(kReadBytes, '\0');
   for (const auto& [name, tensor] : by_name) {
     checksum.add_description(name, tensor->type, tensor->shape);
-    for (uint64_t at = tensor->begin; at < tensor->end; at += kPieceBytes) {
-      const size_t size = static_cast<size_t>(std::min<uint64_t>(kPieceBytes, tensor->end - at));
+    for (uint64_t at = tensor->begin; at < tensor->end; at += kReadBytes) {
+      const size_t size = static_cast<size_t>(std::min<uint64_t>(kReadBytes, tensor->end - at));
       as_model_error([&] { file_.read_at(data_offset_ + at, piece.data(), size); });
       checksum.add(piece.data(), size);
     }

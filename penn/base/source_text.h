@@ -9,6 +9,8 @@
 
 namespace penn {
 
+inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 struct Position {
   int line = 0;    // from 1; 0: the file as a whole
   int column = 0;  // from 1, in characters

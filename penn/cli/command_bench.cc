@@ -117,13 +117,13 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
 void add_command_bench(Command& app, Run& run) {
   Command command = app.add_command("bench", "Measure speed on this machine");
   command.require_command();
-  struct Options {
+  struct BenchOptions {
     std::vector<std::string> systems = {"soup", "oup", "dvdp", "cfhn:x1x2", "airfoil"};
     int threads = 0;
     double seconds = 1;
     std::string json_file;
   };
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BenchOptions>();
   Command simulate = command.add_command("simulate", "Trajectories per second of the simulator, beside its interpreters");
   simulate.add_option("SYSTEM", options->systems, "Systems to measure (default: the five shipped ones)");
   simulate.add_option("--threads", options->threads, "Number of threads (default: one per processor)").between(1, 1024);

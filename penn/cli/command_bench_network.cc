@@ -26,7 +26,7 @@ namespace {
 
 using json = nlohmann::ordered_json;
 
-struct Options {
+struct BenchNetworkOptions {
   std::vector<std::string> systems = {"oup"}, presets = {"paper", "fast"};
   std::string json_file;
   int threads = 0;
@@ -90,7 +90,7 @@ std::vector<Preset> find_presets(const std::vector<std::string>& names, const Sy
   return list;
 }
 
-json train_row(const SystemChoice& choice, const Options& o, const Preset& preset, const TrajectoryBatch& batch, double simulating, double peak) {
+json train_row(const SystemChoice& choice, const BenchNetworkOptions& o, const Preset& preset, const TrajectoryBatch& batch, double simulating, double peak) {
   const int threads = o.threads;
   Network network(preset.network);
   network.set_random_weights(1);
@@ -119,14 +119,14 @@ Estimator random_estimator(const SystemChoice& choice, const NetworkOptions& opt
   return Estimator(std::move(model), threads);
 }
 
-json infer_row(const SystemChoice& choice, const Options& o, const Preset& preset, const TrajectoryBatch& batch, double peak) {
+json infer_row(const SystemChoice& choice, const BenchNetworkOptions& o, const Preset& preset, const TrajectoryBatch& batch, double peak) {
   const Estimator estimator = random_estimator(choice, preset.network, batch, o.threads);
   const double seconds = median_seconds(5, [&] { estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); });
   const double count = static_cast<double>(batch.count), flops = count * flops_forward(Network(preset.network), batch.length);
   return {{"preset", preset.name}, {"trajectories_per_second", count / seconds}, {"gflops", flops / seconds * 1e-9}, {"share_of_peak", flops / seconds * 1e-9 / peak}};
 }
 
-int bench(Options o, bool is_training) {
+int bench(BenchNetworkOptions o, bool is_training) {
   check_outputs({o.json_file}, {});
   if (o.threads < 1) o.threads = processor_count();
   const bool quiet = o.json_file == "-";
@@ -161,7 +161,7 @@ int bench(Options o, bool is_training) {
 
 void add_bench_network(Command& command, Run& run) {
   const auto add = [&](const char* name, const char* description, bool is_training) {
-    auto o = std::make_shared<Options>();
+    auto o = std::make_shared<BenchNetworkOptions>();
     if (!is_training) o->batch = 2048;
     Command sub = command.add_command(name, description);
     sub.add_option("SYSTEM", o->systems, "Systems whose trajectories are used").show_default();

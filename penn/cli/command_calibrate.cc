@@ -14,7 +14,7 @@
 namespace penn {
 namespace {
 
-struct Options {
+struct CalibrateOptions {
   std::string model, output;
   int64_t count = 24000;
   std::vector<int64_t> lengths;
@@ -22,7 +22,7 @@ struct Options {
   bool force = false;
 };
 
-int calibrate_model(const Options& o) {
+int calibrate_model(const CalibrateOptions& o) {
   const std::filesystem::path file = find_model(o.model);
   std::error_code ignored;
   if (!o.force && std::filesystem::exists(o.output, ignored)) throw ModelError(fmt::format("'{}' exists", o.output), "choose another name, or replace it with --force");
@@ -58,7 +58,7 @@ int calibrate_model(const Options& o) {
 }  // namespace
 
 void add_command_calibrate(Command& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CalibrateOptions>();
   Command command = app.add_command("calibrate", "Set the widths of a model's posteriors on fresh trajectories, as `penn train` does at its end");
   command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
   command.add_option("-o,--output", options->output, "Model file to write").required();

@@ -17,13 +17,13 @@ namespace {
 
 constexpr int kNotCalibrated = 3;
 
-struct Options {
+struct EvaluateOptions {
   std::string model, json_file, report_file;
   EvaluationOptions evaluation;
   bool count_given = false;
 };
 
-int evaluate_model(Options& options) {
+int evaluate_model(EvaluateOptions& options) {
   options.evaluation.keep = options.evaluation.keep || !options.report_file.empty();
   check_outputs({options.json_file, options.report_file}, {find_model(options.model).string()});
   const Estimator estimator(open_model(find_model(options.model)), options.evaluation.threads);
@@ -54,7 +54,7 @@ int evaluate_model(Options& options) {
 }  // namespace
 
 void add_command_evaluate(Command& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvaluateOptions>();
   Command command = app.add_command("evaluate", "Accuracy and calibration of a model; exit code 3 when it is not calibrated");
   command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
   EvaluationOptions& o = options->evaluation;

@@ -19,7 +19,7 @@
 namespace penn {
 namespace {
 
-struct Options {
+struct InferOptions {
   std::string model, json_file, draws_file, report_file;
   std::vector<std::string> data, truth;
   ObservationOptions observation;
@@ -48,7 +48,7 @@ std::vector<double> read_truth(const std::vector<std::string>& given, const Syst
   return truth;
 }
 
-int infer_files(const Options& options) {
+int infer_files(const InferOptions& options) {
   if (options.samples_given && options.draws_file.empty()) throw UsageError("--samples needs a file for the draws", "add --draws FILE");
   std::vector<std::string> inputs = options.data;
   inputs.push_back(find_model(options.model).string());
@@ -97,7 +97,7 @@ int infer_files(const Options& options) {
 }  // namespace
 
 void add_command_infer(Command& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InferOptions>();
   Command command = app.add_command("infer", "Identify the parameters behind observed trajectories");
   command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
   command.add_option("DATA", options->data, "CSV or NPY files: one trajectory each, or (B, n, d) for many").required();

@@ -11,14 +11,14 @@
 namespace penn {
 namespace {
 
-struct Options {
+struct ReproduceCommand {
   std::vector<std::string> what;
   std::string folder;
   bool list = false;
   ReproduceOptions reproduce;
 };
 
-int reproduce_command(Options& options) {
+int reproduce_command(ReproduceCommand& options) {
   if (options.list) {
     fmt::print("{}", paper_item_list(options.reproduce.minutes));
     return 0;
@@ -65,7 +65,7 @@ int reproduce_command(Options& options) {
 }  // namespace
 
 void add_command_reproduce(Command& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReproduceCommand>();
   Command command = app.add_command("reproduce", "Figures and tables of the paper, redrawn from our models");
   ReproduceOptions& o = options->reproduce;
   command.add_option("WHAT", options->what, "fig1 to fig19, tab1 to tab3, or all");

@@ -14,7 +14,7 @@
 namespace penn {
 namespace {
 
-struct Options {
+struct ServeOptions {
   ServerAddress address{.host = "127.0.0.1", .port = 8765};
   std::vector<std::string> models;
   int threads = 0;
@@ -31,7 +31,7 @@ void on_signals(void (*handler)(int)) {
   for (const int number : {SIGINT, SIGTERM}) sigaction(number, &action, nullptr);
 }
 
-int serve(const Options& options) {
+int serve(const ServeOptions& options) {
   std::vector<std::string> warnings;
   const ModelTable models(options.models, 1, warnings);
   for (const std::string& warning : warnings) fmt::print(stderr, "warning: {}\n", warning);
@@ -57,7 +57,7 @@ int serve(const Options& options) {
 }  // namespace
 
 void add_command_serve(Command& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ServeOptions>();
   Command command = app.add_command("serve", "The same in a browser: drop a CSV or draw a trajectory, see the posterior");
   command.add_option("--port", options->address.port, "Port; 0 for a free one").between(0, 65535).show_default();
   command.add_option("--host", options->address.host, "Address to listen on; any but a loopback one opens it to the network").show_default();

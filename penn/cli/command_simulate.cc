@@ -18,7 +18,7 @@
 namespace penn {
 namespace {
 
-struct Options {
+struct SimulateOptions {
   std::string system, folder, page;
   int64_t count = 0;
   std::vector<std::string> set;
@@ -42,7 +42,7 @@ std::pair<std::string, double> parse_setting(const std::string& text) {
   }
 }
 
-int simulate(Options& options) {
+int simulate(SimulateOptions& options) {
   for (const std::string& text : options.set) {
     const auto [name, value] = parse_setting(text);
     if (!options.simulator.fixed.emplace(name, value).second) throw UsageError(fmt::format("--set gives '{}' twice", name));
@@ -94,7 +94,7 @@ int simulate(Options& options) {
 }  // namespace
 
 void add_command_simulate(Command& app, Run& run) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<SimulateOptions>();
   Command command = app.add_command("simulate", "Simulate trajectories with parameters drawn from the box of a system");
   command.add_option("SYSTEM", options->system, "System file or name of a shipped system, with :OBSERVATION where there are several").required();
   command.add_option("-n,--count", options->count, "Number of trajectories").required();

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct TrainCommand {
   std::string system, model, length;
   TrainOptions values;  // of the options that are given
   double checkpoint_seconds = 60;
@@ -52,7 +52,7 @@ IntRange parse_length(const std::string& text) {
 }
 
 // What the command line asks for, starting from the preset or, with --resume, from the checkpoint.
-void apply(const Options& o, TrainOptions& train) {
+void apply(const TrainCommand& o, TrainOptions& train) {
   const auto given = [&](const char* name) { return o.command.is_given(name); };
   if (given("--minutes") || given("--steps") || given("--epochs")) train.minutes = 0, train.steps = 0, train.epochs = 0;
   for_each_option([&]<class T>(const TrainOption<T>& option) {
@@ -62,7 +62,7 @@ void apply(const Options& o, TrainOptions& train) {
   });
 }
 
-TrainOptions options_from_preset(const Options& o, const System& system) {
+TrainOptions options_from_preset(const TrainCommand& o, const System& system) {
   TrainOptions train = preset_options(o.values.preset, system);
   apply(o, train);
   if (train.minutes <= 0 && train.steps <= 0 && train.epochs <= 0) {
@@ -76,7 +76,7 @@ TrainOptions options_from_preset(const Options& o, const System& system) {
   return train;
 }
 
-TrainOptions options_from_checkpoint(const Options& o, const System& system, int observation) {
+TrainOptions options_from_checkpoint(const TrainCommand& o, const System& system, int observation) {
   const fs::path file = checkpoint_path(o.model);
   std::error_code ignored;
   if (!fs::exists(file, ignored))
@@ -144,7 +144,7 @@ class Display {
 };
 
 // Decides on the coordinates; the training that follows has the rest of the budget. False: interrupted.
-bool choose_coordinates(const Options& o, const SystemChoice& choice, TrainRun& run) {
+bool choose_coordinates(const TrainCommand& o, const SystemChoice& choice, TrainRun& run) {
   TrainOptions& options = run.options;
   if (options.epochs > 0) {  // a fixed set is small: all of it is for the training
     options.coordinates = "linear";
@@ -167,7 +167,7 @@ bool choose_coordinates(const Options& o, const SystemChoice& choice, TrainRun& 
   return true;
 }
 
-int train_command(const Options& o) {
+int train_command(const TrainCommand& o) {
   const SystemChoice choice = load_system(o.system);
   TrainRun run;
   run.model = o.model;
@@ -219,7 +219,7 @@ int train_command(const Options& o) {
 }  // namespace
 
 void add_command_train(Command& app, Run& run) {
-  auto o = std::make_shared<Options>();
+  auto o = std::make_shared<TrainCommand>();
   Command command = app.add_command("train", "Train a model: simulate, and learn to tell the parameters from a trajectory");
   o->command = command;
   command.add_option("SYSTEM", o->system, "System file or name of a shipped system, with :OBSERVATION where there are several").required();

@@ -13,11 +13,11 @@ namespace penn {
 namespace {
 
 constexpr uint64_t kSeed = 0x7769647468u;  // "width"; those of trainings and evaluations have other marks
-constexpr int64_t kPiece = 256;            // trajectories at a time
+constexpr int64_t kTrajectoriesAtATime = 256;            // trajectories at a time
 constexpr int kSteps = 12;
 constexpr double kNear = 2e-3;             // ln of a factor that is near enough to 1
-constexpr double kFarthest = 6;            // |z| counts for no more: one trajectory in thousands must not decide
-constexpr double kNinety = 1.6448536269514722;
+constexpr double kLargestZ = 6;            // |z| counts for no more: one trajectory in thousands must not decide
+constexpr double kNinetyQuantile = 1.6448536269514722;
 
 struct Demand {
   double log_factor = 0;  // what the widths lack
@@ -34,8 +34,8 @@ Demand demand(std::span<const double> z, std::vector<double> distance) {
   const auto ninety = distance.begin() + static_cast<std::ptrdiff_t>(0.9 * n);
   std::nth_element(distance.begin(), ninety, distance.end());
   // Of ln SD: sqrt((kurtosis - 1) / 4n). Of the 90 % point of |x|, x normal: sqrt(0.09 / n) over the density there and the point itself. Both err together.
-  const double sd_error = std::sqrt(std::max(fourth / (second * second) - 1, 0.0) / (4 * n)), ninety_error = std::sqrt(0.09 / n) / (2 * normal_density(kNinety) * kNinety);
-  return {0.5 * (0.5 * std::log(second) + std::log(*ninety / kNinety)), 0.5 * (sd_error + ninety_error)};
+  const double sd_error = std::sqrt(std::max(fourth / (second * second) - 1, 0.0) / (4 * n)), ninety_error = std::sqrt(0.09 / n) / (2 * normal_density(kNinetyQuantile) * kNinetyQuantile);
+  return {0.5 * (0.5 * std::log(second) + std::log(*ninety / kNinetyQuantile)), 0.5 * (sd_error + ninety_error)};
 }
 
 // What the network says of trajectories of one length, and the truth.
@@ -51,9 +51,9 @@ std::optional<Answers> ask(const Model& model, int64_t length, int64_t all, int 
   Answers answers;
   answers.raw.resize(static_cast<size_t>(all * K));
   answers.truths.resize(static_cast<size_t>(all * M));
-  std::vector<float> z(static_cast<size_t>(kPiece * length * simulator.channels())), sampling(kPiece), embedding(static_cast<size_t>(kPiece * network.embedding_size()));
-  for (int64_t first = 0; first < all; first += kPiece) {
-    const int64_t count = std::min(kPiece, all - first);
+  std::vector<float> z(static_cast<size_t>(kTrajectoriesAtATime * length * simulator.channels())), sampling(kTrajectoriesAtATime), embedding(static_cast<size_t>(kTrajectoriesAtATime * network.embedding_size()));
+  for (int64_t first = 0; first < all; first += kTrajectoriesAtATime) {
+    const int64_t count = std::min(kTrajectoriesAtATime, all - first);
     simulator.run(static_cast<uint64_t>(first), count, &answers.truths[static_cast<size_t>(first * M)], z.data(), sampling.data());
     network.embed(z.data(), count, length, sampling.data(), embedding.data(), threads);
     network.decode(embedding.data(), count, &answers.raw[static_cast<size_t>(first * K)], threads);
@@ -84,7 +84,7 @@ std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posteri
       for (size_t k = 0; k < M; ++k) {
         const MarginalLaw law = q.marginal(k);
         const double truth = truths[i * M + k];
-        z[k][i] = std::clamp((law.mean() - truth) / law.sd(), -kFarthest, kFarthest);
+        z[k][i] = std::clamp((law.mean() - truth) / law.sd(), -kLargestZ, kLargestZ);
         distance[k][i] = std::abs(normal_quantile(std::clamp(law.cdf(truth), 1e-300, 1 - 1e-16)));
       }
     });

@@ -11,7 +11,6 @@ using lanes::splat, lanes::store;
 namespace {
 
 constexpr int kQuantities = 7;  // a, a^2, a w, w^2, j^2, j v, j j'
-constexpr int kColumn = ProductSums::kColumn;
 
 // total[bin][0] = W, then the weighted sums of the quantities, times 2 <= t < n - 2.
 void bin_sums(ProductSums& products, const ChannelLanes& c, int64_t n, int bins, D (*total)[1 + kQuantities]) {
@@ -35,7 +34,7 @@ void bin_sums(ProductSums& products, const ChannelLanes& c, int64_t n, int bins,
                                       (j * v + j_before * v_before) * 0.5f,
                                       j * j_before};
 #pragma GCC unroll 8
-        for (int k = 0; k <= kQuantities; ++k) store(x + (bins + k) * kColumn, q[k]);
+        for (int k = 0; k <= kQuantities; ++k) store(x + (bins + k) * ProductSums::kColumn, q[k]);
         j_before = j, v_before = v;
         store(x, bin_position(c.u(t), bins, kBinReach));
       });
@@ -52,11 +51,11 @@ void put_cells(FeatureLanes& out, ProductSums& products, const LaneSeries& first
       {{0, grid, grid, (1 + R) * grid, ProductBlock::kHats}}, [&](int64_t t, float* x) __attribute__((always_inline)) {
         store(x, bin_position(first[t], grid, kGridReach));
         F column = bin_position(second[t], grid, kGridReach);
-        x += grid * kColumn;
-        for (int i = 0; i < grid; ++i, x += (1 + R) * kColumn, column -= 1.0f) {
+        x += grid * ProductSums::kColumn;
+        for (int i = 0; i < grid; ++i, x += (1 + R) * ProductSums::kColumn, column -= 1.0f) {
           const F h = hat(column, 0);
           store(x, h);
-          for (int r = 0; r < R; ++r) store(x + (1 + r) * kColumn, h * (*response[r])[t]);
+          for (int r = 0; r < R; ++r) store(x + (1 + r) * ProductSums::kColumn, h * (*response[r])[t]);
         }
       });
   const D prior(kBinPrior / static_cast<double>(end - begin));

@@ -9,7 +9,6 @@ using lanes::abs, lanes::splat, lanes::store;
 
 namespace {
 
-constexpr int kColumn = ProductSums::kColumn;
 
 // The other channels of a regression; each gives three columns.
 struct Others {
@@ -95,20 +94,20 @@ inline __attribute__((always_inline)) void second_columns(const ChannelLanes& c,
   const auto value = [&](const auto& now, const auto& before, int k) {
     return (kWhite ? now.x[k] - rho * before.x[k] : now.x[k]) * root;
   };
-  float *w = x + layout.shared * kColumn, *past = w + layout.block * kColumn;
+  float *w = x + layout.shared * ProductSums::kColumn, *past = w + layout.block * ProductSums::kColumn;
 #pragma GCC unroll 8
-  for (int k = 0; k < 5; ++k) store(x + k * kColumn, value(now, before, k));
+  for (int k = 0; k < 5; ++k) store(x + k * ProductSums::kColumn, value(now, before, k));
 #pragma GCC unroll 8
   for (int k = 0; k < 4; ++k) {
-    store(w + k * kColumn, value(now, before, 5 + k));
-    if (kWhite) store(past + k * kColumn, value(now, before, 9 + k));
+    store(w + k * ProductSums::kColumn, value(now, before, 5 + k));
+    if (kWhite) store(past + k * ProductSums::kColumn, value(now, before, 9 + k));
   }
   for (int j = 0; j < others.count; ++j) {
     const Theirs theirs(*others.channel[j], t), theirs_before(*others.channel[j], t - 1);
-    store(x + (5 + 2 * j) * kColumn, value(theirs, theirs_before, 0));
-    store(x + (6 + 2 * j) * kColumn, value(theirs, theirs_before, 1));
-    store(w + (4 + j) * kColumn, value(theirs, theirs_before, 2));
-    if (kWhite) store(past + (4 + j) * kColumn, value(theirs, theirs_before, 3));
+    store(x + (5 + 2 * j) * ProductSums::kColumn, value(theirs, theirs_before, 0));
+    store(x + (6 + 2 * j) * ProductSums::kColumn, value(theirs, theirs_before, 1));
+    store(w + (4 + j) * ProductSums::kColumn, value(theirs, theirs_before, 2));
+    if (kWhite) store(past + (4 + j) * ProductSums::kColumn, value(theirs, theirs_before, 3));
   }
 }
 
@@ -152,17 +151,17 @@ void put_local_regression(FeatureLanes& out, LaneWorkspace& work, ChannelLanes& 
         r.set(t, rest);
         const F s = rest * per_scale, root = lanes::sqrt(inside(u, w) / (s * s + 1.0f)), root_u = root * u;
         store(x, root);
-        store(x + kColumn, root_u);
-        store(x + 2 * kColumn, root * w);
-        store(x + 3 * kColumn, root_u * w);
+        store(x + ProductSums::kColumn, root_u);
+        store(x + 2 * ProductSums::kColumn, root * w);
+        store(x + 3 * ProductSums::kColumn, root_u * w);
         for (int j = 0; j < others.count; ++j) {
           const F theirs = local(*others.channel[j], t);
-          store(x + (kLocalOwn + 3 * j) * kColumn, root * theirs);
-          store(x + (kLocalOwn + 3 * j + 1) * kColumn, root * others.channel[j]->limited_w(t));
-          store(x + (kLocalOwn + 3 * j + 2) * kColumn, root_u * theirs);
+          store(x + (kLocalOwn + 3 * j) * ProductSums::kColumn, root * theirs);
+          store(x + (kLocalOwn + 3 * j + 1) * ProductSums::kColumn, root * others.channel[j]->limited_w(t));
+          store(x + (kLocalOwn + 3 * j + 2) * ProductSums::kColumn, root_u * theirs);
         }
-        store(x + K * kColumn, root * c.a(t));
-        store(x + (K + 1) * kColumn, root * rest);
+        store(x + K * ProductSums::kColumn, root * c.a(t));
+        store(x + (K + 1) * ProductSums::kColumn, root * rest);
       });
   put_coefficients(out, work.products.solve(first_columns(K, K), count, &noise), 1);
   const Fit left = work.products.solve(first_columns(K, K + 1), count, &noise);
@@ -194,18 +193,18 @@ void put_increment_regression(FeatureLanes& out, LaneWorkspace& work, Subject at
         const F u = c.u(t), u2 = u * u, d = increment(t), s = d * per_jump;
         const F root = lanes::sqrt(inside(u) / (s * s + 1.0f)), root_u = root * u;
         store(x, root);
-        store(x + kColumn, root_u);
-        store(x + 2 * kColumn, root * u2);
-        store(x + 3 * kColumn, root_u * u2);
-        store(x + 4 * kColumn, root * fifth(t, u));
+        store(x + ProductSums::kColumn, root_u);
+        store(x + 2 * ProductSums::kColumn, root * u2);
+        store(x + 3 * ProductSums::kColumn, root_u * u2);
+        store(x + 4 * ProductSums::kColumn, root * fifth(t, u));
         for (int j = 0; j < others.count; ++j) {
           const F u_j = others.channel[j]->u(t), root_j = root * u_j;
-          float* at_j = x + (own_terms + 3 * j) * kColumn;
+          float* at_j = x + (own_terms + 3 * j) * ProductSums::kColumn;
           store(at_j, root_j);
-          store(at_j + kColumn, root * theirs(*others.channel[j], t, u_j));
-          store(at_j + 2 * kColumn, root_j * (u_j * u_j));
+          store(at_j + ProductSums::kColumn, root * theirs(*others.channel[j], t, u_j));
+          store(at_j + 2 * ProductSums::kColumn, root_j * (u_j * u_j));
         }
-        store(x + K * kColumn, root * clamp(d * per_unit, 1e6f));
+        store(x + K * ProductSums::kColumn, root * clamp(d * per_unit, 1e6f));
       });
   const Fit fit = work.products.solve(first_columns(K, K), static_cast<double>(work.n - 1), nullptr);
   put_coefficients(out, fit, 3);

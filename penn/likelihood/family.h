@@ -1,6 +1,7 @@
 // Inside penn/likelihood: what a family is, and what recognising one needs to know about expressions.
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -10,6 +11,8 @@
 #include "penn/likelihood/exact_likelihood.h"
 
 namespace penn {
+
+inline constexpr double kNever = -std::numeric_limits<double>::infinity();  // the logarithm of a probability of 0
 
 class LikelihoodFamily {
  public:

@@ -2,13 +2,14 @@
 
 #include <fmt/core.h>
 
-#include <Eigen/Dense>
+#include <Eigen/LU>
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <limits>
 #include <set>
 
+#include "penn/posterior/linear_algebra.h"
 #include "penn/posterior/normal.h"
 
 namespace penn {
@@ -17,7 +18,7 @@ namespace {
 using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
 
-struct Peak {
+struct LatticePeak {
   Vector at;
   double value;
 };
@@ -28,7 +29,7 @@ class Lattice {
       : f_(f), M_(static_cast<Eigen::Index>(dimension)), options_(options) {}
 
   LatticeIntegral run() {
-    const std::vector<Peak> peaks = search();
+    const std::vector<LatticePeak> peaks = search();
     LatticeIntegral result;
     if (peaks.empty() || !std::isfinite(peaks[0].value))
       return result.why_not = "the function is 0 at every start", result;
@@ -36,7 +37,7 @@ class Lattice {
     std::vector<double> logs;
     double weighted_error = 0;
     std::vector<Region> regions;
-    for (const Peak& peak : peaks) {
+    for (const LatticePeak& peak : peaks) {
       if (peak.value < top_ - options_.depth) continue;
       if (std::any_of(regions.begin(), regions.end(), [&](const Region& r) { return r.contains(peak.at); })) continue;
       regions.push_back(cover(peak, result));
@@ -74,33 +75,33 @@ class Lattice {
   }
 
   // Nelder and Mead's simplex, upwards.
-  Peak climb(const Vector& start) {
-    std::vector<Peak> s = {{start, value(start)}};
+  LatticePeak climb(const Vector& start) {
+    std::vector<LatticePeak> s = {{start, value(start)}};
     for (Eigen::Index i = 0; i < M_; ++i) {
       Vector w = start;
       w(i) += w(i) > 0 ? -0.3 : 0.3;
       s.push_back({w, value(w)});
     }
-    const auto higher = [](const Peak& a, const Peak& b) { return a.value > b.value; };
+    const auto higher = [](const LatticePeak& a, const LatticePeak& b) { return a.value > b.value; };
     for (int round = 0; round < 120 * static_cast<int>(M_); ++round) {
       std::sort(s.begin(), s.end(), higher);
       double size = 0;
-      for (const Peak& p : s) size = std::max(size, (p.at - s[0].at).cwiseAbs().maxCoeff());
+      for (const LatticePeak& p : s) size = std::max(size, (p.at - s[0].at).cwiseAbs().maxCoeff());
       if (s[0].value - s.back().value < 1e-4 || size < 1e-9) break;
       Vector centre = Vector::Zero(M_);
       for (Eigen::Index i = 0; i < M_; ++i) centre += s[static_cast<size_t>(i)].at / static_cast<double>(M_);
       const auto along = [&](double t) {
         const Vector w = centre + t * (s.back().at - centre);
-        return Peak{w, value(w)};
+        return LatticePeak{w, value(w)};
       };
-      const Peak reflected = along(-1);
+      const LatticePeak reflected = along(-1);
       if (reflected.value > s[0].value) {
-        const Peak further = along(-2);
+        const LatticePeak further = along(-2);
         s.back() = further.value > reflected.value ? further : reflected;
       } else if (reflected.value > s[s.size() - 2].value) {
         s.back() = reflected;
       } else {
-        const Peak nearer = along(reflected.value > s.back().value ? -0.5 : 0.5);
+        const LatticePeak nearer = along(reflected.value > s.back().value ? -0.5 : 0.5);
         if (nearer.value > std::max(reflected.value, s.back().value)) {
           s.back() = nearer;
         } else {
@@ -115,9 +116,9 @@ class Lattice {
   }
 
   // From the caller's starts, and from the best of some Halton points that lie apart from each other. Highest first.
-  std::vector<Peak> search() {
+  std::vector<LatticePeak> search() {
     constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13};
-    std::vector<Peak> points, starts, peaks;
+    std::vector<LatticePeak> points, starts, peaks;
     for (int i = 1; i <= 48 * static_cast<int>(M_); ++i) {
       Vector w(M_);
       for (Eigen::Index k = 0; k < M_; ++k) {
@@ -128,24 +129,24 @@ class Lattice {
       }
       points.push_back({w, value(w)});
     }
-    const auto higher = [](const Peak& a, const Peak& b) { return a.value > b.value; };
+    const auto higher = [](const LatticePeak& a, const LatticePeak& b) { return a.value > b.value; };
     std::sort(points.begin(), points.end(), higher);
     for (const std::vector<double>& start : options_.starts)
       starts.push_back({Eigen::Map<const Vector>(start.data(), M_), 0});
     const size_t most = starts.size() + 3 + static_cast<size_t>(M_);
-    for (const Peak& point : points) {
+    for (const LatticePeak& point : points) {
       if (starts.size() >= most || !std::isfinite(point.value)) break;
-      if (std::all_of(starts.begin(), starts.end(), [&](const Peak& s) { return (s.at - point.at).norm() > 0.4; }))
+      if (std::all_of(starts.begin(), starts.end(), [&](const LatticePeak& s) { return (s.at - point.at).norm() > 0.4; }))
         starts.push_back(point);
     }
-    for (const Peak& start : starts) peaks.push_back(climb(start.at));
+    for (const LatticePeak& start : starts) peaks.push_back(climb(start.at));
     std::sort(peaks.begin(), peaks.end(), higher);
     return peaks;
   }
 
   // Columns scaled so that one unit is about one standard deviation: from second differences over steps that cost about
   // half a nat.
-  Matrix whitening(const Peak& peak) {
+  Matrix whitening(const LatticePeak& peak) {
     Vector step(M_), curvature(M_);
     const auto moved = [&](const Vector& by) { return std::max(value(peak.at + by), peak.value - 1e3); };
     for (Eigen::Index i = 0; i < M_; ++i) {
@@ -167,10 +168,14 @@ class Lattice {
       }
     const Vector scale = curvature.cwiseSqrt();
     const Matrix correlation = scale.cwiseInverse().asDiagonal() * H * scale.cwiseInverse().asDiagonal();
-    const Eigen::SelfAdjointEigenSolver<Matrix> eigen(
-        correlation);  // a peak that is not quite one, or no Gaussian, is kept in bounds
-    const Vector widths = eigen.eigenvalues().cwiseMax(1e-4).cwiseSqrt().cwiseInverse();
-    return scale.cwiseInverse().asDiagonal() * eigen.eigenvectors() * widths.asDiagonal();
+    const size_t M = static_cast<size_t>(M_);
+    DenseMatrix symmetric(M, M);
+    std::copy_n(correlation.data(), M * M, symmetric.data.begin());
+    const auto [values, vectors] = symmetric_eigen(std::move(symmetric));
+    Matrix columns(M_, M_);
+    for (size_t i = 0; i < M; ++i)  // a peak that is not quite one, or no Gaussian, is kept in bounds
+      columns.col(static_cast<Eigen::Index>(i)) = Eigen::Map<const Vector>(vectors.row(i).data(), M_) / std::sqrt(std::max(values[i], 1e-4));
+    return scale.cwiseInverse().asDiagonal() * columns;
   }
 
   // Sum of exp(f - top) over the points of one lattice that are connected with the peak.
@@ -205,7 +210,7 @@ class Lattice {
     return sum;
   }
 
-  Region cover(const Peak& peak, LatticeIntegral& result) {
+  Region cover(const LatticePeak& peak, LatticeIntegral& result) {
     Region region;
     region.centre = peak.at;
     region.from_white = whitening(peak);

@@ -7,7 +7,6 @@
 namespace penn {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 std::vector<NodeId> all_nodes(const LinearSystem& linear) {
   std::vector<NodeId> roots = linear.channels;

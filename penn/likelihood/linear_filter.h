@@ -5,7 +5,7 @@
 // channel is known beforehand.
 #pragma once
 
-#include <Eigen/Dense>
+#include <Eigen/Cholesky>
 #include <memory>
 #include <string>
 #include <vector>

@@ -21,7 +21,6 @@
 namespace penn {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 struct LinearState {
   System system;

@@ -17,7 +17,6 @@
 namespace penn {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 struct MeasuredSystem {
   System system;

@@ -1,13 +1,13 @@
 #include "penn/likelihood/toeplitz.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Core>
 #include <cmath>
 #include <numbers>
 
 namespace penn {
 namespace {
 
-double dot(const double* a, const double* b, size_t n) {
+double product_of(const double* a, const double* b, size_t n) {
   const auto count = static_cast<Eigen::Index>(n);
   return Eigen::Map<const Eigen::VectorXd>(a, count).dot(Eigen::Map<const Eigen::VectorXd>(b, count));
 }
@@ -25,11 +25,11 @@ bool ToeplitzFilter::run(std::span<const double> gamma, std::span<const double> 
   double* r = reversed_.data() + n;  // moves to the left
   for (size_t k = 0; k < n; ++k) {
     if (!(variance > 0) || !std::isfinite(variance)) return false;
-    u_[k] = e[k] - dot(r, e.data(), k);
-    if (!other.empty()) w_[k] = other[k] - dot(r, other.data(), k);
+    u_[k] = e[k] - product_of(r, e.data(), k);
+    if (!other.empty()) w_[k] = other[k] - product_of(r, other.data(), k);
     v_[k] = variance;
     if (k + 1 == n) break;
-    const double kappa = (gamma[k + 1] - dot(r, gamma.data() + 1, k)) / variance;
+    const double kappa = (gamma[k + 1] - product_of(r, gamma.data() + 1, k)) / variance;
     double* phi = phi_.data();
     for (size_t j = 0; j < k; ++j) {
       const double a = phi[j], b = r[j];

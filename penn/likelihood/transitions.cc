@@ -20,7 +20,6 @@
 namespace penn {
 namespace {
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
 
 // States that share Gaussian noises; one alone with a noise of its own is the usual case.
 struct GaussianBlock {

@@ -21,7 +21,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int kFormat = 2;
+constexpr int kModelFormat = 2;
 constexpr int kCurveColumns = 6;
 
 json parse_entry(const SafetensorsFile& file, const std::string& key) {
@@ -45,7 +45,7 @@ void save_model(const fs::path& path, const Model& model) {
   const json summary = {{"lengths", {info.lengths.low, info.lengths.high}}, {"sampling", {info.sampling.low, info.sampling.high}},
                         {"on_lattice", info.on_lattice}, {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
                         {"trajectories", info.trajectories}, {"minutes", info.minutes}};
-  Metadata metadata = {{"format", fmt::format("penn model {}", kFormat)}, {"version", info.version}, {"system", info.system_text},
+  Metadata metadata = {{"format", fmt::format("penn model {}", kModelFormat)}, {"version", info.version}, {"system", info.system_text},
                              {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training->dump()},
                              {"summary", summary.dump()}};
   if (!info.widths.is_empty()) metadata["widths"] = to_json(info.widths).dump();
@@ -87,8 +87,8 @@ Model open_model(const SafetensorsFile& file) {
   const std::string& format = file.text("format");
   if (format.rfind("penn checkpoint", 0) == 0) refuse("this is the checkpoint of an unfinished training, not a model", "finish it with `penn train ... --resume`");
   if (format.rfind("penn model ", 0) != 0) refuse("not a model of penn", "models are made by `penn train`");
-  if (format != fmt::format("penn model {}", kFormat))
-    refuse(fmt::format("model format {}, this program reads {}", format.substr(11), kFormat), "train it again with this version, or use the version that made it");
+  if (format != fmt::format("penn model {}", kModelFormat))
+    refuse(fmt::format("model format {}, this program reads {}", format.substr(11), kModelFormat), "train it again with this version, or use the version that made it");
 
   info.version = file.text("version");
   info.system_text = file.text("system");

@@ -1,6 +1,6 @@
 #include "penn/network/decomposition.h"
 
-#include <Eigen/Dense>
+#include <Eigen/Eigenvalues>
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -10,14 +10,6 @@
 
 namespace penn {
 namespace {
-
-template <class T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-
-template <class T>
-Eigen::SelfAdjointEigenSolver<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>> solve(const T* symmetric, int64_t n) {
-  return Eigen::SelfAdjointEigenSolver<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>>(Eigen::Map<const RowMajor<T>>(symmetric, n, n));
-}
 
 float dot(const float* a, const float* b, int64_t n) {
   float sums[32] = {};  // side by side: a single chain of additions would wait for itself
@@ -57,13 +49,9 @@ void reflect(float* panel, int64_t step, int64_t b, int64_t k, float* v, float* 
 
 }  // namespace
 
-void eigenvectors(const float* symmetric, int64_t n, float* vectors) {
-  Eigen::Map<RowMajor<float>>(vectors, n, n) = solve(symmetric, n).eigenvectors().rowwise().reverse();
-}
-
 void eigenvectors(const double* symmetric, int64_t n, double* vectors, std::vector<double>& values) {
-  const auto solver = solve(symmetric, n);
-  Eigen::Map<RowMajor<double>>(vectors, n, n) = solver.eigenvectors().rowwise().reverse();
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(Eigen::Map<const Eigen::MatrixXd>(symmetric, n, n));
+  Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(vectors, n, n) = solver.eigenvectors().rowwise().reverse();
   values.resize(static_cast<size_t>(n));
   Eigen::Map<Eigen::VectorXd>(values.data(), n) = solver.eigenvalues().reverse();
 }

@@ -7,7 +7,6 @@
 namespace penn {
 
 // Eigenvectors of a symmetric matrix (n, n) as columns, those of the largest eigenvalues first; values, if asked for, in the same order.
-void eigenvectors(const float* symmetric, int64_t n, float* vectors);
 void eigenvectors(const double* symmetric, int64_t n, double* vectors, std::vector<double>& values);
 
 // a (n, n) -> orthonormal columns of which the first k span its first k columns, for every k (QR). The same bits on any number of threads.

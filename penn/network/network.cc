@@ -75,9 +75,12 @@ void Network::embed(const float* z, int64_t B, int64_t n, const float* sampling,
   if (lstm_) lstm_->encode(weights_.data(), z, B, n, embedding + lstm_column(), embedding_size_, threads);
 }
 
-void Network::embed(const float* z, int64_t B, int64_t n, const float* sampling, float* embedding, LstmEncoder::State& state, int threads) const {
+void Network::embed(const float* z, int64_t B, int64_t n, const float* sampling, float* embedding, LstmEncoder::State& state, int threads, const float* features) const {
   embed_constants(B, n, sampling, embedding);
-  if (statistics_) statistics_->encode(z, B, n, embedding + statistics_column(), embedding_size_, threads);
+  const int64_t F = statistics_ ? statistics_->size() : 0;
+  if (features)
+    for (int64_t b = 0; b < B; ++b) std::copy_n(features + b * F, F, embedding + b * embedding_size_ + statistics_column());
+  else if (statistics_) statistics_->encode(z, B, n, embedding + statistics_column(), embedding_size_, threads);
   if (lstm_) lstm_->forward(weights_.data(), z, B, n, embedding + lstm_column(), embedding_size_, state, threads);
 }
 

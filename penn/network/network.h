@@ -33,8 +33,8 @@ class Network {
 
   // z (B, n, d) in the units of the observation, sampling (B): time between samples -> embedding (B, E).
   void embed(const float* z, int64_t B, int64_t n, const float* sampling, float* embedding, int threads) const;
-  // The same, ready to go back.
-  void embed(const float* z, int64_t B, int64_t n, const float* sampling, float* embedding, LstmEncoder::State& state, int threads) const;
+  // The same, ready to go back. features (B, statistics()->size()): where they have been computed before; z is then only read by the LSTM.
+  void embed(const float* z, int64_t B, int64_t n, const float* sampling, float* embedding, LstmEncoder::State& state, int threads, const float* features = nullptr) const;
   // embedding (B, E) -> raw (B, K).
   void decode(const float* embedding, int64_t B, float* raw, int threads) const;
 

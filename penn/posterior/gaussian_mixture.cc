@@ -17,7 +17,6 @@ namespace penn {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // Sigma (M, M) -> U with U^T U = Sigma^-1. Sigma = T T^T with T upper, so U = T^-1.
 DenseMatrix factor_of_covariance(const DenseMatrix& covariance, std::size_t j) {

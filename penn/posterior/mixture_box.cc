@@ -18,7 +18,6 @@ namespace {
 constexpr std::size_t kShifts = 16;
 constexpr std::size_t kFirstPoints = 32;  // per shift
 constexpr double kInside = 1e-9;          // a component with less outside counts as inside
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 using Shares = std::array<double, kShifts>;  // one number per shift
 

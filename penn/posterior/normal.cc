@@ -10,7 +10,6 @@ namespace penn {
 
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kSeriesBelow = -36.0;  // erfc is still a normal number here; the series is exact to 2e-13
 
 // First guess for p in (0, 0.5]: the rational approximation 26.2.23 of Abramowitz and Stegun, error below 4.5e-4.

@@ -2,10 +2,12 @@
 // from an interval, also where the plain cdf is 0 or 1 in double precision.
 #pragma once
 
+#include <limits>
 #include <span>
 
 namespace penn {
 
+inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kHalfLogTwoPi = 0.91893853320467274178;  // ln(2 pi) / 2
 
 double normal_density(double z);

@@ -12,7 +12,6 @@
 namespace penn {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct QuadraturePoint {
   double x, weight;

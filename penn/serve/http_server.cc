@@ -35,11 +35,11 @@ constexpr double kAcceptPause = 0.2;    // when the system has no more file desc
 
 Clock::time_point in_seconds(double seconds) { return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)); }
 
-enum class State { kReading, kWorking, kWriting, kDraining };
+enum class Phase { kReading, kWorking, kWriting, kDraining };
 
 struct Connection {
   int descriptor;
-  State state;
+  Phase state;
   Clock::time_point deadline;
   std::string in = {}, out = {};
   size_t head_size = 0, sent = 0;  // head_size 0: not complete yet
@@ -143,8 +143,8 @@ class HttpServer::Body {
     if (may_accept && now >= accept_again) waits.push_back({listener.descriptor(), POLLIN, 0}), ids.push_back(0);
     else if (may_accept) nearest = std::min(nearest, accept_again);
     for (const auto& [id, c] : connections) {
-      const short events = c.state == State::kWorking ? POLLRDHUP : c.state == State::kWriting ? POLLOUT : POLLIN;
-      const bool continues = c.state == State::kReading && !c.out.empty();
+      const short events = c.state == Phase::kWorking ? POLLRDHUP : c.state == Phase::kWriting ? POLLOUT : POLLIN;
+      const bool continues = c.state == Phase::kReading && !c.out.empty();
       waits.push_back({c.descriptor, static_cast<short>(events | (continues ? POLLOUT : 0)), 0});
       ids.push_back(id);
       nearest = std::min(nearest, c.deadline);
@@ -171,7 +171,7 @@ class HttpServer::Body {
     for (Answer& answer : done) {
       held -= answer.bytes;
       const auto found = connections.find(answer.connection);
-      if (found != connections.end() && found->second.state == State::kWorking) reply(found->second, std::move(answer.text));
+      if (found != connections.end() && found->second.state == Phase::kWorking) reply(found->second, std::move(answer.text));
     }
   }
 
@@ -184,7 +184,7 @@ class HttpServer::Body {
         return;
       }
       const bool is_full = static_cast<int>(connections.size()) >= limits.connections;
-      Connection& c = connections.emplace(++last_id, Connection{descriptor, State::kReading, in_seconds(limits.read_seconds)}).first->second;
+      Connection& c = connections.emplace(++last_id, Connection{descriptor, Phase::kReading, in_seconds(limits.read_seconds)}).first->second;
       if (is_full) refuse(c, {503, "too many connections", "try again in a moment"});
     }
   }
@@ -193,9 +193,9 @@ class HttpServer::Body {
     const auto found = connections.find(id);
     if (found == connections.end()) return;
     Connection& c = found->second;
-    bool alive = !(events & (POLLERR | POLLNVAL)) && !(events & POLLRDHUP && c.state == State::kWorking) && !(events & POLLHUP && c.state != State::kReading && c.state != State::kDraining);
+    bool alive = !(events & (POLLERR | POLLNVAL)) && !(events & POLLRDHUP && c.state == Phase::kWorking) && !(events & POLLHUP && c.state != Phase::kReading && c.state != Phase::kDraining);
     if (alive && !c.out.empty() && (events & POLLOUT)) alive = send_some(c);
-    if (alive && (events & (POLLIN | POLLHUP)) && (c.state == State::kReading || c.state == State::kDraining)) alive = receive(id, c);
+    if (alive && (events & (POLLIN | POLLHUP)) && (c.state == Phase::kReading || c.state == Phase::kDraining)) alive = receive(id, c);
     if (!alive) drop(found);
   }
 
@@ -209,9 +209,9 @@ class HttpServer::Body {
     }
     c.out.clear();
     c.sent = 0;
-    if (c.state == State::kWriting) {
+    if (c.state == Phase::kWriting) {
       shutdown(c.descriptor, SHUT_WR);
-      c.state = State::kDraining;
+      c.state = Phase::kDraining;
       c.deadline = in_seconds(kDrainSeconds);
     }
     return true;
@@ -224,12 +224,12 @@ class HttpServer::Body {
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
       if (got == 0) return false;  // a client that closes before its request is complete wants no answer
-      if (c.state == State::kDraining) continue;
+      if (c.state == Phase::kDraining) continue;
       const size_t before = c.in.size();
       c.in.append(buffer, static_cast<size_t>(got));
       held += static_cast<size_t>(got);
       advance(id, c, before);
-      if (c.state != State::kReading) return true;
+      if (c.state != Phase::kReading) return true;
     }
     return true;
   }
@@ -261,7 +261,7 @@ class HttpServer::Body {
       if (static_cast<int>(jobs.size()) < limits.waiting) {
         held += c.request.body.size();
         jobs.push_back({id, std::move(c.request)});
-        c.state = State::kWorking;
+        c.state = Phase::kWorking;
         c.deadline = in_seconds(limits.work_seconds);
         c.out.clear();
         ready.notify_one();
@@ -281,7 +281,7 @@ class HttpServer::Body {
   void reply(Connection& c, std::string text) {
     c.out = std::move(text);
     c.sent = 0;
-    c.state = State::kWriting;
+    c.state = Phase::kWriting;
     c.deadline = in_seconds(limits.write_seconds);
   }
 
@@ -290,9 +290,9 @@ class HttpServer::Body {
     for (auto c = connections.begin(); c != connections.end();) {
       const auto next = std::next(c);
       if (now >= c->second.deadline) {
-        if (c->second.state == State::kReading && !c->second.in.empty())
+        if (c->second.state == Phase::kReading && !c->second.in.empty())
           refuse(c->second, {408, fmt::format("the request did not arrive within {:g} seconds", limits.read_seconds), ""});
-        else if (c->second.state == State::kWorking) {
+        else if (c->second.state == Phase::kWorking) {
           forget_job(c->first);
           reply(c->second, to_text(error_response(504, fmt::format("no answer within {:g} seconds", limits.work_seconds), "use `penn infer` for large files")));
         } else drop(c);
@@ -311,7 +311,7 @@ class HttpServer::Body {
   }
 
   void drop(std::map<uint64_t, Connection>::iterator c) {
-    if (c->second.state == State::kWorking) forget_job(c->first);
+    if (c->second.state == Phase::kWorking) forget_job(c->first);
     held -= c->second.in.size();
     close(c->second.descriptor);
     connections.erase(c);

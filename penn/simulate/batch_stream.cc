@@ -48,31 +48,27 @@ class FreshStream final : public BatchStream {
 
 class FixedStream final : public BatchStream {
  public:
-  FixedStream(FixedSet set, int64_t parameters, int64_t batch, uint64_t seed) : set_(std::move(set)), parameters_(parameters), batch_(batch), seed_(seed) {
-    if (batch > set_.all.count)
-      throw UsageError(fmt::format("a batch of {} is larger than the data set of {} trajectories", batch, set_.all.count), "use a smaller --batch");
-    order_.resize(static_cast<size_t>(set_.all.count));
+  FixedStream(std::shared_ptr<const FixedSet> set, int64_t parameters, int64_t batch, uint64_t seed) : set_(std::move(set)), parameters_(parameters), batch_(batch), seed_(seed) {
+    if (batch > set_->all.count)
+      throw UsageError(fmt::format("a batch of {} is larger than the data set of {} trajectories", batch, set_->all.count), "use a smaller --batch");
+    order_.resize(static_cast<size_t>(set_->all.count));
   }
 
   void fill(int64_t step, TrajectoryBatch& out) override {
     shuffle(step / steps_per_epoch());
-    const TrajectoryBatch& all = set_.all;
-    const int64_t row = all.length * all.channels, begin = step % steps_per_epoch() * batch_;
+    const TrajectoryBatch& all = set_->all;
     out.count = batch_;
     out.length = all.length;
     out.channels = all.channels;
-    out.theta.resize(static_cast<size_t>(batch_ * parameters_));
-    out.z.resize(static_cast<size_t>(batch_ * row));
-    out.sampling.resize(static_cast<size_t>(batch_));
-    for (int64_t i = 0; i < batch_; ++i) {
-      const int64_t from = order_[static_cast<size_t>(begin + i)];
-      std::copy_n(all.theta.begin() + from * parameters_, parameters_, out.theta.begin() + i * parameters_);
-      std::copy_n(all.z.begin() + from * row, row, out.z.begin() + i * row);
-      out.sampling[static_cast<size_t>(i)] = all.sampling[static_cast<size_t>(from)];
+    const int64_t* rows = &order_[static_cast<size_t>(step % steps_per_epoch() * batch_)];
+    for (std::vector<float> TrajectoryBatch::* member : {&TrajectoryBatch::theta, &TrajectoryBatch::z, &TrajectoryBatch::sampling, &TrajectoryBatch::features}) {
+      const int64_t width = static_cast<int64_t>((all.*member).size()) / all.count;
+      (out.*member).resize(static_cast<size_t>(batch_ * width));
+      for (int64_t i = 0; i < batch_; ++i) std::copy_n((all.*member).begin() + rows[i] * width, width, (out.*member).begin() + i * width);
     }
   }
-  int64_t steps_per_epoch() const override { return set_.all.count / batch_; }  // the rest of an epoch is left out
-  SimulationCount count() const override { return set_.count; }
+  int64_t steps_per_epoch() const override { return set_->all.count / batch_; }  // the rest of an epoch is left out
+  SimulationCount count() const override { return set_->count; }
 
  private:
   void shuffle(int64_t epoch) {  // Fisher-Yates from the identity: the order of an epoch depends on its number only
@@ -80,13 +76,13 @@ class FixedStream final : public BatchStream {
     epoch_ = epoch;
     std::iota(order_.begin(), order_.end(), 0);
     const RandomKey key{seed_, static_cast<uint64_t>(epoch), 0};
-    for (int64_t i = set_.all.count - 1; i > 0; --i) {
+    for (int64_t i = set_->all.count - 1; i > 0; --i) {
       const double u = key.uniform(kShuffleStream, static_cast<uint32_t>(i));
       std::swap(order_[static_cast<size_t>(i)], order_[static_cast<size_t>(u * static_cast<double>(i + 1))]);
     }
   }
 
-  FixedSet set_;
+  std::shared_ptr<const FixedSet> set_;
   int64_t parameters_, batch_;
   uint64_t seed_;
   int64_t epoch_ = -1;
@@ -113,7 +109,7 @@ FixedSet simulate_set(const System& system, int observation, const SimulatorOpti
   return set;
 }
 
-std::unique_ptr<BatchStream> make_fixed_stream(FixedSet set, int64_t parameters, int64_t batch, uint64_t seed) {
+std::unique_ptr<BatchStream> make_fixed_stream(std::shared_ptr<const FixedSet> set, int64_t parameters, int64_t batch, uint64_t seed) {
   return std::make_unique<FixedStream>(std::move(set), parameters, batch, seed);
 }
 

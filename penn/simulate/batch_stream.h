@@ -16,6 +16,7 @@ struct TrajectoryBatch {
   std::vector<float> theta;     // (count, M), the parameters' own units
   std::vector<float> z;         // (count, length, channels)
   std::vector<float> sampling;  // (count)
+  std::vector<float> features = {};  // (count, F), standardised, where they have been computed before; else empty
 };
 
 class BatchStream {
@@ -31,13 +32,13 @@ class BatchStream {
 std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options, int64_t batch,
                                                IntRange lengths, int64_t strata = 1);
 
-// A fixed set: simulated once (`size` trajectories) or read from a directory of `penn simulate`; shuffled anew in every epoch.
-// Throws UsageError where the batch is larger than the set, DataError where the directory does not fit the system.
+// A fixed set: simulated once (`size` trajectories) or read from a directory of `penn simulate`; shuffled anew in every epoch. Batches have what the set has:
+// trajectories, features or both. Throws UsageError where the batch is larger than the set, DataError where the directory does not fit the system.
 struct FixedSet {
   TrajectoryBatch all;
   SimulationCount count;
 };
 FixedSet simulate_set(const System& system, int observation, const SimulatorOptions& options, int64_t size);
-std::unique_ptr<BatchStream> make_fixed_stream(FixedSet set, int64_t parameters, int64_t batch, uint64_t seed);
+std::unique_ptr<BatchStream> make_fixed_stream(std::shared_ptr<const FixedSet> set, int64_t parameters, int64_t batch, uint64_t seed);
 
 }  // namespace penn

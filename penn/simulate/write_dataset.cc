@@ -17,16 +17,16 @@
 namespace penn {
 namespace {
 
-using json = nlohmann::ordered_json;
+using nlohmann::ordered_json;
 
-json manifest(const Simulator& simulator, const SimulatorOptions& options, const std::string& observation, const DatasetOptions& dataset,
+ordered_json manifest(const Simulator& simulator, const SimulatorOptions& options, const std::string& observation, const DatasetOptions& dataset,
               const SimulationCount& count) {
   const System& system = simulator.system();
-  json parameters = json::array(), channels = json::array();
+  ordered_json parameters = ordered_json::array(), channels = ordered_json::array();
   for (const Parameter& p : system.parameters) parameters.push_back({{"name", p.name}, {"label", p.label}, {"range", {p.range.low, p.range.high}}});
   for (const Channel& c : system.observations[static_cast<size_t>(system.observation_index(observation))].channels) channels.push_back(c.name);
   const Range sampling = system.simulation.sampling;
-  json result = {
+  ordered_json result = {
       {"penn", version()},
       {"system", system.name},
       {"observation", observation},
@@ -36,7 +36,7 @@ json manifest(const Simulator& simulator, const SimulatorOptions& options, const
       {"channels", channels},
       {"parameters", parameters},
       {"fixed", options.fixed},
-      {"sampling", sampling.is_single() ? json(sampling.low) : json({sampling.low, sampling.high})},
+      {"sampling", sampling.is_single() ? ordered_json(sampling.low) : ordered_json({sampling.low, sampling.high})},
       {"discarded", count.discarded},
       {"discarded_share", count.discarded_share()},
       {"kernel", simulator.kernel_description()},
@@ -113,7 +113,7 @@ DatasetSummary write_dataset(const Simulator& simulator, const SimulatorOptions&
   }
   for (auto* file : {&theta_file, &z_file, &sampling_file})
     if (*file) (*file)->finish();
-  write_file_atomically(output.file("manifest.json"), manifest(simulator, simulator_options, observation, options, summary.count).dump(2, ' ', false, json::error_handler_t::replace) + "\n");
+  write_file_atomically(output.file("manifest.json"), manifest(simulator, simulator_options, observation, options, summary.count).dump(2, ' ', false, ordered_json::error_handler_t::replace) + "\n");
   // An older data set must not mix with the new one; files that are none of ours stay.
   std::error_code ignored;
   const bool is_older_there = std::filesystem::exists(folder / "manifest.json", ignored);

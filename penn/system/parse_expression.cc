@@ -16,7 +16,6 @@ constexpr int kMaxDepth = 200;         // of parentheses, signs and powers insid
 constexpr size_t kMaxLength = 100000;  // characters of one expression
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 class Parser {
  public:

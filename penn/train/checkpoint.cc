@@ -14,7 +14,7 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kFormat = "penn checkpoint 4";
+constexpr const char* kCheckpointFormat = "penn checkpoint 4";
 
 json to_json(const Progress& p) {
   json curve = json::array();
@@ -56,7 +56,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
   add("average", state.average);
   add("adam.bases", state.bases);
   add("best", best);
-  const Metadata metadata = {{"format", kFormat}, {"version", version()}, {"system", checkpoint.system_text}, {"observation", checkpoint.observation},
+  const Metadata metadata = {{"format", kCheckpointFormat}, {"version", version()}, {"system", checkpoint.system_text}, {"observation", checkpoint.observation},
                              {"training", penn::to_json(checkpoint.options).dump()}, {"progress", to_json(checkpoint.progress).dump()},
                              {"adam_steps", std::to_string(state.steps)}};
   write_safetensors(path, metadata, std::move(tensors));
@@ -64,7 +64,7 @@ void save_checkpoint(const std::filesystem::path& path, const Checkpoint& checkp
 
 Checkpoint read_checkpoint(const std::filesystem::path& path) {
   const SafetensorsFile file(path);
-  if (!file.metadata().count("format") || file.text("format") != kFormat)
+  if (!file.metadata().count("format") || file.text("format") != kCheckpointFormat)
     throw ModelError(fmt::format("{}: not a checkpoint that this program can continue", file.name()), "start again without --resume");
   Checkpoint checkpoint;
   checkpoint.system_text = file.text("system");

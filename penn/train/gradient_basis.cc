@@ -71,7 +71,9 @@ void GradientBasis::set_basis(const float* g) {
   const int64_t n = left_is_small ? rows_ : columns_, N = left_is_small ? columns_ : rows_;
   AlignedVector<float>&mean = left_is_small ? left_ : right_, &small = left_is_small ? left_basis_ : right_basis_, &large = left_is_small ? right_basis_ : left_basis_;
   mirror(mean, n);
-  eigenvectors(mean.data(), n, small.data());
+  std::vector<double> vectors(static_cast<size_t>(n * n)), values;
+  eigenvectors(std::vector<double>(mean.begin(), mean.end()).data(), n, vectors.data(), values);
+  std::copy(vectors.begin(), vectors.end(), small.begin());
   const MatrixView onto_large = left_is_small ? transposed(g, columns_) : rows_of(g, columns_);  // (N, n)
   multiply(large.data(), N, onto_large, rows_of(small.data(), n), N, n, n);
   const RandomKey key{0, static_cast<uint64_t>(N)};

@@ -33,7 +33,8 @@ BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryB
   encoded_.resize(pieces.size());
   int64_t first = 0;
   for (size_t i = 0; i < pieces.size(); first += pieces[i].count, ++i)
-    network.embed(pieces[i].z.data(), pieces[i].count, pieces[i].length, pieces[i].sampling.data(), embedding_.data() + first * network.embedding_size(), encoded_[i], threads);
+    network.embed(pieces[i].z.data(), pieces[i].count, pieces[i].length, pieces[i].sampling.data(), embedding_.data() + first * network.embedding_size(), encoded_[i], threads,
+                  pieces[i].features.empty() ? nullptr : pieces[i].features.data());
 
   BatchLoss loss = forward(network, theta, terms.auxiliary, B, threads);
   if (loss.good == 0) return loss;

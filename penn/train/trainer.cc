@@ -28,6 +28,7 @@ namespace fs = std::filesystem;
 
 constexpr int64_t kMostSkippedInARow = 10;  // then the weights go back to the last good ones
 constexpr int64_t kMostRollbacks = 20;
+constexpr double kValidationSaves = 5;  // seconds since the last checkpoint after which a validation writes one
 
 double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
@@ -46,6 +47,7 @@ class Trainer {
       network_.fit_input_scaling(batch.z.data(), batch.count, batch.length, threads_);
       optimiser_ = Optimiser(network_.blocks(), network_.weights(), optimiser_for(options_));  // its average starts from these weights
     }
+    data_.keep_features(network_);
     keep_as_good();
   }
 
@@ -88,7 +90,7 @@ class Trainer {
       const bool is_due = share_of_budget() * options_.validations >= progress_.validations + 1;
       if (is_due) validate();
       else show();
-      if (is_due || seconds_now() - saved > run_.checkpoint_seconds) {
+      if (seconds_now() - saved > std::min(is_due ? kValidationSaves : run_.checkpoint_seconds, run_.checkpoint_seconds)) {
         save();
         saved = seconds_now();
       }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "penn/network/network.h"
 #include "penn/simulate/batch_stream.h"
 #include "penn/train/train_options.h"
 
@@ -13,6 +14,8 @@ class TrainingData {
  public:
   TrainingData(const System& system, int observation, const TrainOptions& options, int threads);
 
+  // With a fixed set: its features are computed once, and take the place of its trajectories where the network reads nothing else.
+  void keep_features(const Network& network);
   // A step's trajectories, in pieces of one length each.
   void fill(int64_t step, std::vector<TrajectoryBatch>& pieces);
   int64_t steps_per_epoch() const { return stream_->steps_per_epoch(); }
@@ -32,6 +35,7 @@ class TrainingData {
   const TrainOptions& options_;
   int threads_;
   int64_t lengths_per_step_ = 1;
+  std::shared_ptr<FixedSet> fixed_;
   std::unique_ptr<BatchStream> stream_;
   std::vector<TrajectoryBatch> validation_;
 };

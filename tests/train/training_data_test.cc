@@ -1,0 +1,43 @@
+#include "penn/train/training_data.h"
+
+#include <gtest/gtest.h>
+
+#include "penn/train/gradients.h"
+#include "penn/train/network_coordinates.h"
+#include "penn/system/load_system.h"
+
+namespace penn {
+namespace {
+
+TEST(training_data_test, features_of_a_fixed_set_are_computed_once_and_change_no_bit) {
+  const SystemChoice soup = load_system("soup");
+  for (const std::vector<std::string>& encoders : {std::vector<std::string>{"statistics"}, {"lstm", "statistics"}}) {
+    TrainOptions options = preset_options("fast", soup.system);
+    options.encoders = encoders, options.dataset = "600", options.batch = 100, options.lengths = {40, 40}, options.validation = 100;
+    NetworkOptions shape = network_for(options, soup.system, soup.observation);
+    shape.lstm_hidden = 6, shape.lstm_layers = 1;
+    TrainingData data(soup.system, soup.observation, options, 2);
+    Network network(shape);
+    network.set_random_weights(1);
+    const TrajectoryBatch scaling = data.for_scaling();
+    network.fit_input_scaling(scaling.z.data(), scaling.count, scaling.length, 2);
+    std::vector<float> gradients[2];
+    for (int kept = 0; kept < 2; ++kept) {
+      if (kept) data.keep_features(network);
+      std::vector<TrajectoryBatch> pieces;
+      for (int64_t step = 3; step < 8; ++step) {  // into the second epoch
+        data.fill(step, pieces);
+        ASSERT_EQ(pieces.size(), 1u);
+        EXPECT_EQ(pieces[0].features.empty(), !kept);
+        EXPECT_EQ(pieces[0].z.empty(), kept && encoders.size() == 1);
+        Gradients g;
+        g.compute(network, pieces, NetworkCoordinates(soup.system, shape).of(pieces), {.balance = 0.3, .auxiliary = 0.5}, 2);
+        gradients[kept].insert(gradients[kept].end(), g.gradient().begin(), g.gradient().end());
+      }
+    }
+    EXPECT_EQ(gradients[0], gradients[1]);
+  }
+}
+
+}  // namespace
+}  // namespace penn

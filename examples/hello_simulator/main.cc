@@ -1,5 +1,5 @@
 // A stranger's program: an equation as text, a thousand trajectories in memory, one number from them.
-// Uses the library alone: no command line, no LibTorch.
+// Uses the library alone, without the command line.
 #include <cstdio>
 #include <vector>
 

@@ -10,6 +10,7 @@
 
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
+#include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
 #include "penn/simulate/write_dataset.h"
 #include "penn/report/trajectory_page.h"
@@ -56,6 +57,7 @@ int simulate(SimulateOptions& options) {
     throw UsageError(fmt::format("-o {}: the name of a {} file, where a directory for the trajectories is meant", options.folder, kind.substr(1)),
                      kind == ".csv" ? "for example: -o DIR --csv, which writes one CSV file per trajectory into DIR" : "for example: -o DIR");
   const SystemChoice choice = load_system(options.system);
+  if (options.folder.empty()) check_outputs({options.page}, {choice.system.source_name});  // else a directory may have to be made first
   const std::string observation = choice.system.observations[static_cast<size_t>(choice.observation)].name;
   const Simulator simulator(choice.system, choice.observation, options.simulator);
   if (!simulator.kernel_warning().empty()) fmt::print(stderr, "warning: {}\n", simulator.kernel_warning());
@@ -85,6 +87,8 @@ int simulate(SimulateOptions& options) {
     fmt::print("written: {}/{}\n", options.folder, options.csv ? "trajectory_*.csv, manifest.json" : "theta.npy, z.npy, manifest.json");
   }
   if (!options.page.empty()) {
+    const std::string& folder = options.folder;
+    check_outputs({options.page}, {choice.system.source_name, folder + "/manifest.json", folder + "/theta.npy", folder + "/z.npy", folder + "/sampling.npy"});
     write_file_atomically(options.page, trajectory_page(simulator, choice.observation, std::min<int64_t>(options.count, 12)));
     fmt::print("drawn: {}\n", options.page);
   }

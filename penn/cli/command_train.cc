@@ -210,7 +210,7 @@ int train_command(const TrainCommand& o) {
   }
   if (!result.widths_problem.empty()) fmt::print(stderr, "warning: the widths of the posteriors could not be set: {}\n", result.widths_problem);
   warn_of_wrong_widths(widths);
-  warn_of_divergence(p.discarded_share);
+  warn_of_divergence(p.simulated.discarded_share());
   if (p.skipped + p.bad_rows > 0)
     fmt::print("{} steps and {} trajectories were skipped because their loss was not finite; {} times the weights were set back\n", p.skipped, p.bad_rows, p.rollbacks);
   return 0;

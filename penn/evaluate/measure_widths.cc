@@ -13,7 +13,7 @@ namespace penn {
 namespace {
 
 constexpr uint64_t kSeed = 0x7769647468u;  // "width"; those of trainings and evaluations have other marks
-constexpr int64_t kTrajectoriesAtATime = 256;            // trajectories at a time
+constexpr int64_t kTrajectoriesAtATime = 256;
 constexpr int kSteps = 12;
 constexpr double kNear = 2e-3;             // ln of a factor that is near enough to 1
 constexpr double kLargestZ = 6;            // |z| counts for no more: one trajectory in thousands must not decide

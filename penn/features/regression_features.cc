@@ -9,7 +9,6 @@ using lanes::abs, lanes::splat, lanes::store;
 
 namespace {
 
-
 // The other channels of a regression; each gives three columns.
 struct Others {
   const ChannelLanes* channel[kMaxOthers];

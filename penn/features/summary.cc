@@ -111,8 +111,8 @@ void Summary::compute(const float* z, int64_t B, int64_t n, float* out, int thre
         *scale++ = std::min(s * s, kOutputLimit);
       }
     }
+    if (n > kKeptLength) kept_workspace.reset();
   });
-  if (n > kKeptLength) kept_workspace.reset();
 }
 
 }  // namespace penn

@@ -7,7 +7,6 @@
 namespace penn {
 namespace {
 
-
 std::vector<NodeId> all_nodes(const LinearSystem& linear) {
   std::vector<NodeId> roots = linear.channels;
   for (const auto* rows : {&linear.A, &linear.C})

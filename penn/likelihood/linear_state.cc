@@ -21,7 +21,6 @@
 namespace penn {
 namespace {
 
-
 struct LinearState {
   System system;
   NodeId slope = -1;

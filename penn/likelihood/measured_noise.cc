@@ -17,7 +17,6 @@
 namespace penn {
 namespace {
 
-
 struct MeasuredSystem {
   System system;
   NodeId value = -1;

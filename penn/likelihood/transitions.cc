@@ -20,7 +20,6 @@
 namespace penn {
 namespace {
 
-
 // States that share Gaussian noises; one alone with a noise of its own is the usual case.
 struct GaussianBlock {
   std::vector<size_t> states;

@@ -28,12 +28,6 @@ inline SplitExp split_exp(lanes::F x) {
   return {lanes::as_float((lanes::as_int(biased) + 127) << 23), fma(p, r * r, r)};  // the bits of the constant are shifted out
 }
 
-// Max error: 4e-7 relative for |x| <= 87; clamped beyond.
-inline lanes::F exp_clamped(lanes::F x) {
-  const SplitExp e = split_exp(clamp(x, -87.0f, 87.0f));
-  return lanes::fma(e.scale, e.rest, e.scale);
-}
-
 // e^x - 1 without cancellation near 0. Max error: 4e-7 relative; clamped to |x| <= 87.
 inline lanes::F expm1(lanes::F x) {
   const SplitExp e = split_exp(clamp(x, -87.0f, 87.0f));

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "penn/base/error.h"
+#include "penn/posterior/normal.h"
 
 namespace penn {
 namespace {
 
-constexpr double kHalfLogTwoPi = 0.91893853320467274178;
 constexpr double kSmallestScale = 0.3, kLargestLog = 12;  // of "widths"; a width of 6e-6 of the half-range at the least
 
 // Eight rows side by side, or one: the same code for training and inference.

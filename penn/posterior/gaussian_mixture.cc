@@ -17,7 +17,6 @@ namespace penn {
 
 namespace {
 
-
 // Sigma (M, M) -> U with U^T U = Sigma^-1. Sigma = T T^T with T upper, so U = T^-1.
 DenseMatrix factor_of_covariance(const DenseMatrix& covariance, std::size_t j) {
   const std::size_t m = covariance.rows;

@@ -8,10 +8,10 @@
 #include "penn/base/error.h"
 #include "penn/posterior/box_coordinates.h"
 #include "penn/posterior/mixture_box.h"
+#include "penn/posterior/normal.h"
 
 namespace penn {
 namespace {
-
 
 struct QuadraturePoint {
   double x, weight;

@@ -48,7 +48,7 @@ class FreshStream final : public BatchStream {
 
 class FixedStream final : public BatchStream {
  public:
-  FixedStream(std::shared_ptr<const FixedSet> set, int64_t parameters, int64_t batch, uint64_t seed) : set_(std::move(set)), parameters_(parameters), batch_(batch), seed_(seed) {
+  FixedStream(std::shared_ptr<const FixedSet> set, int64_t batch, uint64_t seed) : set_(std::move(set)), batch_(batch), seed_(seed) {
     if (batch > set_->all.count)
       throw UsageError(fmt::format("a batch of {} is larger than the data set of {} trajectories", batch, set_->all.count), "use a smaller --batch");
     order_.resize(static_cast<size_t>(set_->all.count));
@@ -83,7 +83,7 @@ class FixedStream final : public BatchStream {
   }
 
   std::shared_ptr<const FixedSet> set_;
-  int64_t parameters_, batch_;
+  int64_t batch_;
   uint64_t seed_;
   int64_t epoch_ = -1;
   std::vector<int64_t> order_;
@@ -109,8 +109,8 @@ FixedSet simulate_set(const System& system, int observation, const SimulatorOpti
   return set;
 }
 
-std::unique_ptr<BatchStream> make_fixed_stream(std::shared_ptr<const FixedSet> set, int64_t parameters, int64_t batch, uint64_t seed) {
-  return std::make_unique<FixedStream>(std::move(set), parameters, batch, seed);
+std::unique_ptr<BatchStream> make_fixed_stream(std::shared_ptr<const FixedSet> set, int64_t batch, uint64_t seed) {
+  return std::make_unique<FixedStream>(std::move(set), batch, seed);
 }
 
 }  // namespace penn

@@ -39,6 +39,6 @@ struct FixedSet {
   SimulationCount count;
 };
 FixedSet simulate_set(const System& system, int observation, const SimulatorOptions& options, int64_t size);
-std::unique_ptr<BatchStream> make_fixed_stream(std::shared_ptr<const FixedSet> set, int64_t parameters, int64_t batch, uint64_t seed);
+std::unique_ptr<BatchStream> make_fixed_stream(std::shared_ptr<const FixedSet> set, int64_t batch, uint64_t seed);
 
 }  // namespace penn

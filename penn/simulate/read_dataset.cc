@@ -32,6 +32,8 @@ FixedSet read_set(const fs::path& folder, const System& system, int observation)
                                   system.name, wanted.empty() ? "" : ":", wanted));
     if (manifest.at("system_text").get<std::string>() != system.text)
       throw DataError(fmt::format("'{}' was simulated from another version of the system file '{}'", name, system.source_name), "simulate it again");
+    if (!manifest.at("fixed").empty())
+      throw DataError(fmt::format("'{}' was simulated with fixed parameters (--set): a training needs parameters from the prior", name), "simulate it again without --set");
     set.count.discarded = manifest.at("discarded").get<int64_t>();
   } catch (const nlohmann::json::exception& error) {
     throw DataError(fmt::format("{}: {}", manifest_file.string(), error.what()), "only directories written by `penn simulate` can be used");

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <charconv>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
@@ -14,14 +16,14 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr const char* kCheckpointFormat = "penn checkpoint 4";
+constexpr const char* kCheckpointFormat = "penn checkpoint 5";
 
 json to_json(const Progress& p) {
   json curve = json::array();
   for (const LossPoint& c : p.curve) curve.push_back({c.minutes, c.step, c.trajectories, c.train_nll, c.validation_nll, c.learning_rate});
   return {{"step", p.step}, {"seconds", p.seconds}, {"train_nll", p.train_nll}, {"train_count", p.train_count}, {"skipped", p.skipped},
           {"skipped_in_a_row", p.skipped_in_a_row}, {"rollbacks", p.rollbacks}, {"bad_rows", p.bad_rows}, {"validations", p.validations},
-          {"best_nll", p.best_nll}, {"discarded_share", p.discarded_share}, {"curve", curve}};
+          {"best_nll", p.best_nll}, {"kept", p.simulated.kept}, {"discarded", p.simulated.discarded}, {"curve", curve}};
 }
 
 Progress progress_from_json(const json& j) {
@@ -36,8 +38,10 @@ Progress progress_from_json(const json& j) {
   j.at("bad_rows").get_to(p.bad_rows);
   j.at("validations").get_to(p.validations);
   j.at("best_nll").get_to(p.best_nll);
-  j.at("discarded_share").get_to(p.discarded_share);
-  for (const json& c : j.at("curve")) p.curve.push_back({c.at(0), c.at(1), c.at(2), c.at(3), c.at(4), c.at(5)});
+  j.at("kept").get_to(p.simulated.kept);
+  j.at("discarded").get_to(p.simulated.discarded);
+  const auto number = [](const json& x) { return x.is_null() ? std::nan("") : x.get<double>(); };  // JSON knows no NaN
+  for (const json& c : j.at("curve")) p.curve.push_back({number(c.at(0)), number(c.at(1)), number(c.at(2)), number(c.at(3)), number(c.at(4)), number(c.at(5))});
   return p;
 }
 
@@ -86,7 +90,8 @@ void restore_checkpoint(const std::filesystem::path& path, Network& network, Opt
   state.v = file.read<float>("adam.v");
   state.average = file.read<float>("average");
   state.bases = file.read<float>("adam.bases");
-  state.steps = std::stoll(file.text("adam_steps"));
+  const std::string steps = file.text("adam_steps");
+  if (std::from_chars(steps.data(), steps.data() + steps.size(), state.steps).ec != std::errc()) throw ModelError(fmt::format("{}: '{}' is no number of steps", file.name(), steps));
   if (!optimiser.set_state(state)) throw ModelError(fmt::format("{}: the state of the optimiser belongs to another network", file.name()), "start again without --resume");
   best = file.read<float>("best");
   if (!best.empty() && best.size() != network.weights().size()) throw ModelError(fmt::format("{}: the tensor 'best' has another size", file.name()));

@@ -1,11 +1,12 @@
 // Everything a training needs to go on where it stopped, bit by bit, in one safetensors file. Random streams need no state: batch
-// number k is a function of the seed and k.
+// number k is a function of the seed and k. The weights that a rollback would return to are not there: after a rollback a resumed training differs.
 #pragma once
 
 #include <filesystem>
 #include <vector>
 
 #include "penn/model/model_file.h"
+#include "penn/simulate/simulator.h"
 #include "penn/train/optimiser.h"
 #include "penn/train/train_options.h"
 
@@ -18,7 +19,7 @@ struct Progress {
   int64_t skipped = 0, skipped_in_a_row = 0, rollbacks = 0, bad_rows = 0;
   int validations = 0;
   double best_nll = 0;              // meaningful once validations > 0
-  double discarded_share = 0;
+  SimulationCount simulated;        // for the steps
   std::vector<LossPoint> curve;
 };
 

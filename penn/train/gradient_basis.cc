@@ -84,7 +84,6 @@ void GradientBasis::set_basis(const float* g) {
 }
 
 void GradientBasis::prepare() {
-  is_set_ = true;
   left_transposed_.resize(left_basis_.size());
   transpose(left_basis_.data(), rows_, rows_, left_transposed_.data());
   packed_right_ = PackedMatrixRight(rows_of(right_basis_.data(), columns_), columns_, columns_);

@@ -25,7 +25,6 @@ class GradientBasis {
   void observe(const float* gradient, float scale, int64_t first, int64_t last);
   // From the first gradient; later steps turn it.
   void set_basis(const float* gradient);
-  bool is_set() const { return is_set_; }
 
   // Columns [first, last) of out = Q_L^T G.
   void rotate_left(const float* gradient, int64_t first, int64_t last, float* out) const;
@@ -45,7 +44,6 @@ class GradientBasis {
 
  private:
   int64_t rows_, columns_;
-  bool is_set_ = false;
   AlignedVector<float> left_, right_;              // running means of G G^T (m, m) and G^T G (n, n); their upper triangles count
   AlignedVector<float> left_basis_, right_basis_;  // their eigenvectors, as columns, largest first
   // What the rotations of every step read, made when the bases change: Q_L^T; Q_R and Q_R^T.

@@ -19,7 +19,7 @@ BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryB
   int64_t B = 0;
   for (const TrajectoryBatch& piece : pieces) B += piece.count;
   const size_t E = static_cast<size_t>(network.embedding_size()), K = static_cast<size_t>(network.output_size()), rows = static_cast<size_t>(B);
-  if (rows_ != B) {
+  if (rows_ != B || gradient_.size() != network.weights().size()) {
     decoded_ = network.decoder().make_state(B, true);
     rows_ = B;
   }

@@ -13,7 +13,7 @@ namespace penn {
 namespace {
 
 // airfoil after 400 steps: 0.79, 0.83 and 0.91 of the three parameters that learn better in box coordinates, 0.55 and less of the others. After 150 steps seven were
-// above 0.6: too early. (Box coordinates for beta3 and gamma3 as well cost 0.9 nats.) Measured with the link "relative" and components up to 2 half-boxes wide.
+// above 0.6: too early. (Box coordinates for beta3 and gamma3 as well cost 0.9 nats.) The output parameterisation of today chooses the same (docs/notes/recipe.md).
 constexpr double kWide = 0.6;
 constexpr int64_t kSteps = 400;
 constexpr int64_t kTrajectories = 500;

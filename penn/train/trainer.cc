@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -40,6 +41,7 @@ class Trainer {
         optimiser_(network_.blocks(), network_.weights(), optimiser_for(options_)) {
     if (run_.resume) {
       progress_ = read_checkpoint(checkpoint_path(run_.model)).progress;
+      simulated_before_ = progress_.simulated;
       restore_checkpoint(checkpoint_path(run_.model), network_, optimiser_, best_);
     } else {
       network_.set_random_weights(options_.seed);
@@ -184,7 +186,7 @@ class Trainer {
     info.training = to_json(options_);
     info.lengths = options_.lengths;
     info.sampling = system_.simulation.sampling;
-    info.discarded_share = progress_.discarded_share;
+    info.discarded_share = progress_.simulated.discarded_share();
     info.validation_nll = validation_nll(model.network);
     info.steps = progress_.step;
     info.trajectories = progress_.step * options_.batch;
@@ -233,7 +235,8 @@ class Trainer {
   }
 
   void save() {
-    if (data_.count().kept > 0) progress_.discarded_share = data_.count().discarded_share();
+    const SimulationCount here = data_.count();  // of this process; a fixed set is the same in each
+    progress_.simulated = data_.steps_per_epoch() > 0 ? here : SimulationCount{simulated_before_.kept + here.kept, simulated_before_.discarded + here.discarded};
     if (run_.model.empty()) return;
     save_checkpoint(checkpoint_path(run_.model), {system_.text, system_.observations[static_cast<size_t>(observation_)].name, options_, progress_}, network_, optimiser_, best_);
   }
@@ -261,6 +264,7 @@ class Trainer {
   Gradients gradients_;
   std::vector<TrajectoryBatch> pieces_;  // of the step
   Progress progress_;
+  SimulationCount simulated_before_;  // by processes that this one goes on from
   std::vector<float> best_, good_weights_;
   Optimiser::State good_state_;
   double simulating_ = 0, seconds_here_ = 0;  // of this process

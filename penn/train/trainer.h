@@ -1,5 +1,5 @@
 // Training: minimises E[-ln q(theta* | z)] over pairs drawn from the simulator. With a uniform prior the minimiser is the posterior.
-// The same bits for the same options on any number of threads, interrupted and resumed or not (a budget in minutes aside: there the clock decides).
+// The same bits for the same options on any number of threads, interrupted and resumed or not (a budget in minutes aside: there the clock decides; and after a rollback: checkpoint.h).
 #pragma once
 
 #include <filesystem>

@@ -14,6 +14,7 @@ namespace {
 // Trajectories are keyed by (seed, number): other seeds, other trajectories.
 constexpr uint64_t kValidationSeed = 0x76616c6964617465u, kScalingSeed = 0x63616c6962726174u;
 constexpr int64_t kScalingCount = 1024, kFreshCount = 4096, kLengthsPerStep = 4;
+constexpr int64_t kMostKept = 1 << 28;  // features of a fixed set, where they take more room than its trajectories: 1 GB
 
 }  // namespace
 
@@ -25,8 +26,6 @@ TrainingData::TrainingData(const System& system, int observation, const TrainOpt
     if (fixed_->all.length != lengths.low)
       throw UsageError(fmt::format("the data set has {} samples per trajectory, not {}", fixed_->all.length, lengths.low), fmt::format("add --length {}", fixed_->all.length));
   } else if (options.dataset_size() > 0) {
-    if (options.batch > options.dataset_size())
-      throw UsageError(fmt::format("a batch of {} is larger than the data set of {} trajectories", options.batch, options.dataset_size()), "use a smaller --batch");
     fixed_ = std::make_shared<FixedSet>(simulate_set(system, observation, {.seed = options.seed, .threads = threads, .length = lengths.low}, options.dataset_size()));
   } else {
     // A step that sees one length alone pulls the widths of all others along: with a range, every step has several.
@@ -34,7 +33,7 @@ TrainingData::TrainingData(const System& system, int observation, const TrainOpt
       for (lengths_per_step_ = kLengthsPerStep; options.batch % lengths_per_step_ != 0;) lengths_per_step_ /= 2;
     stream_ = make_fresh_stream(system, observation, {.seed = options.seed, .threads = threads}, options.batch / lengths_per_step_, lengths, lengths_per_step_);
   }
-  if (fixed_) stream_ = make_fixed_stream(fixed_, static_cast<int64_t>(system.parameters.size()), options.batch, options.seed);
+  if (fixed_) stream_ = make_fixed_stream(fixed_, options.batch, options.seed);
   const int64_t sets = lengths.is_single() ? 1 : 5;
   const double ratio = static_cast<double>(lengths.high) / static_cast<double>(lengths.low);
   for (int64_t i = 0; i < sets; ++i) {
@@ -52,11 +51,12 @@ void TrainingData::keep_features(const Network& network) {
   if (!fixed_ || !network.statistics()) return;
   TrajectoryBatch& all = fixed_->all;
   const int64_t F = network.statistics()->size(), row = all.length * all.channels;
+  if (all.count * F > std::max(all.count * row, kMostKept)) return;  // computed in every step then: the same bits
   all.features.resize(static_cast<size_t>(all.count * F));
   constexpr int64_t kPiece = 512;  // trajectories at a time: what is needed in between stays small
   for (int64_t first = 0; first < all.count; first += kPiece)
     network.statistics()->encode(all.z.data() + first * row, std::min(kPiece, all.count - first), all.length, all.features.data() + first * F, F, threads_);
-  if (!network.has_trained_encoder()) all.z = {};
+  if (!network.has_trained_encoder()) std::vector<float>().swap(all.z);
 }
 
 void TrainingData::fill(int64_t step, std::vector<TrajectoryBatch>& pieces) {

@@ -55,6 +55,11 @@ check "csv has its rows" test "$(grep -c '^[0-9]' csv/trajectory_002.csv)" -eq 2
 expect "page" 0 "drawn" "$penn" simulate airfoil -n 2 --page page.html
 check "page is complete" grep -q "</html>" page.html
 check "page needs no network" sh -c "! grep -qiE 'src=|href=|url\(|@import' page.html"
+cp "$(dirname "$tiny")/../../../systems/soup.toml" own.toml
+expect "a page does not replace its system" 2 "'own.toml' would be replaced" "$penn" simulate own.toml -n 2 --page own.toml
+check "which is still there" grep -q "lg_tau" own.toml
+expect "a page among its data" 0 "drawn: own/page.html" "$penn" simulate own.toml -n 2 --length 20 -o own --page own/page.html
+expect "a page does not replace its data" 2 "would be replaced" "$penn" simulate own.toml -n 2 --length 20 -o own --force --page own/manifest.json
 
 expect "reference" 0 "reference interpreter" "$penn" simulate soup -n 4 --length 20 --kernel reference -o slow
 expect "its older name" 0 "reference interpreter" "$penn" simulate soup -n 4 --length 20 --interpret -o slower

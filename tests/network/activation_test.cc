@@ -24,7 +24,6 @@ double largest_error(F (*f)(F), double (*reference)(double), double low, double 
 
 // The bounds are those stated in activation.h.
 TEST(activation_test, functions_keep_their_stated_errors) {
-  EXPECT_LT(largest_error(penn::exp_clamped, [](double x) { return std::exp(x); }, -87, 87, true), 4e-7);
   EXPECT_LT(largest_error(penn::expm1, [](double x) { return std::expm1(x); }, -80, 80, true), 4e-7);
   EXPECT_LT(largest_error(penn::expm1, [](double x) { return std::expm1(x); }, -1, 1, true), 4e-7);
   EXPECT_LT(largest_error(penn::expm1, [](double x) { return std::expm1(x); }, -1e-3, 1e-3, true), 4e-7);

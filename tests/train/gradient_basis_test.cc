@@ -89,9 +89,7 @@ TEST(gradient_basis_test, the_first_basis_diagonalises_the_first_gradient) {
     const Floats g = random_floats(static_cast<size_t>(m * n), 3);
     GradientBasis basis(m, n);
     basis.observe(g.data(), 0.1f, 0, m);
-    EXPECT_FALSE(basis.is_set());
     basis.set_basis(g.data());
-    EXPECT_TRUE(basis.is_set());
     const Floats d = to_basis(basis, g);
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {

@@ -107,6 +107,11 @@ TrainOptions small_training(const std::string& preset, const System& system) {
     options.calibration = 1000;
     return options;
   }
+  if (preset == "fast, fixed set") {
+    TrainOptions options = small(system, 30);
+    options.lengths = {30, 30}, options.dataset = "150";
+    return options;
+  }
   TrainOptions options = preset_options("paper", system);
   options.steps = 12, options.epochs = 0, options.dataset = "64", options.batch = 20, options.lengths = {30, 30}, options.validation = 100, options.validations = 3;
   options.balance = 0.3, options.lesson = 0.5;
@@ -126,7 +131,7 @@ std::string refusal(const std::function<void()>& work) {
 TEST(train_test, the_same_bits_come_out_on_any_number_of_threads) {
   const Folder folder;
   const System system = load_system("soup").system;
-  for (const char* preset : {"fast", "paper"}) {
+  for (const char* preset : {"fast", "fast, fixed set", "paper"}) {
     const TrainOptions options = small_training(preset, system);
     EXPECT_GT(options.balance, 0);
     EXPECT_GT(options.lesson, 0);
@@ -142,10 +147,25 @@ TEST(train_test, the_same_bits_come_out_on_any_number_of_threads) {
   }
 }
 
+TEST(train_test, trajectories_discarded_before_a_stop_are_counted) {
+  const Folder folder;
+  const System system = load_system("cfhn:x1").system;
+  TrainOptions options = small(system, 12);
+  options.batch = 100, options.lengths = {20, 20}, options.coordinates = "linear";
+  const TrainResult whole = run(system, options, folder.path / "whole", false, -1, 2);
+  EXPECT_FALSE(run(system, options, folder.path / "parts", false, 6, 2).model);
+  const TrainResult parts = run(system, options, folder.path / "parts", true, -1, 2);
+  ASSERT_TRUE(whole.model && parts.model);
+  EXPECT_GT(whole.progress.simulated.discarded, 0);
+  EXPECT_EQ(whole.progress.simulated.kept, 1200);
+  EXPECT_EQ(whole.progress.simulated.discarded, parts.progress.simulated.discarded);
+  EXPECT_EQ(whole.model->info.discarded_share, parts.model->info.discarded_share);
+}
+
 TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one_even_on_other_threads) {
   const Folder folder;
   const System system = load_system("soup").system;
-  for (const char* preset : {"fast", "paper"}) {
+  for (const char* preset : {"fast", "fast, fixed set", "paper"}) {
     const TrainOptions options = small_training(preset, system);
     const fs::path whole = folder.path / (std::string("whole-") + preset), parts = folder.path / (std::string("parts-") + preset);
     EXPECT_TRUE(run(system, options, whole, false, -1, 2).model);

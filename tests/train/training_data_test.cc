@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "penn/system/load_system.h"
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
-#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {
@@ -36,6 +38,33 @@ TEST(training_data_test, features_of_a_fixed_set_are_computed_once_and_change_no
       }
     }
     EXPECT_EQ(gradients[0], gradients[1]);
+  }
+}
+
+TEST(training_data_test, batches_of_a_fixed_set_are_its_rows_each_once_in_an_epoch) {
+  const SystemChoice choice = load_system("oup");
+  TrainOptions options = preset_options("fast", choice.system);
+  options.dataset = "60", options.batch = 20, options.lengths = {16, 16}, options.validation = 100, options.seed = 7;
+  const TrajectoryBatch all = simulate_set(choice.system, choice.observation, {.seed = 7, .threads = 1, .length = 16}, 60).all;
+  const size_t M = choice.system.parameters.size();
+  TrainingData data(choice.system, choice.observation, options, 2);
+  std::vector<size_t> orders[2];
+  for (int64_t step = 0; step < 6; ++step) {
+    std::vector<TrajectoryBatch> pieces;
+    data.fill(step, pieces);
+    for (size_t i = 0; i < 20; ++i) {
+      size_t row = 0;
+      while (row < 60 && !std::equal(&pieces[0].z[16 * i], &pieces[0].z[16 * i] + 16, &all.z[16 * row])) ++row;
+      ASSERT_LT(row, 60u);
+      EXPECT_TRUE(std::equal(&pieces[0].theta[M * i], &pieces[0].theta[M * i] + M, &all.theta[M * row]));
+      EXPECT_EQ(pieces[0].sampling[i], all.sampling[row]);
+      orders[step / 3].push_back(row);
+    }
+  }
+  EXPECT_NE(orders[0], orders[1]);
+  for (std::vector<size_t>& order : orders) {
+    std::sort(order.begin(), order.end());
+    for (size_t row = 0; row < 60; ++row) EXPECT_EQ(order[row], row);
   }
 }
 

@@ -10,7 +10,7 @@
 
 namespace penn {
 namespace {
-constexpr size_t kDrawsAtATime = 4096;  // draws in memory at a time
+constexpr size_t kDrawsAtATime = 4096;  // in memory
 }
 
 void write_draws(const std::filesystem::path& path, const Inference& inference, int64_t samples, uint64_t seed) {

@@ -30,6 +30,11 @@ struct Instruction {
   uint32_t result = 0, a = 0, b = 0, c = 0, d = 0, e = 0;  // rows of the frame: offsets in bytes
 };
 
+// Instructions that jump to each other, up to kChain operations of them. Nothing is carried from one chain to the next.
+// Where a compiler makes calls of the jumps (sanitizers, no optimisation), the stack grows with a chain, and no further.
+using Chain = std::vector<Instruction>;
+constexpr size_t kChain = 256;
+
 template <LaneOp op>
 struct Operation;
 #define PENN_OPERATION(name, operands, value)                                                          \
@@ -170,8 +175,8 @@ class Assembler {
 
   // `results` must stand in the frame at the end. next[s], where given, may take the row of state s as soon as nobody
   // needs that any more.
-  std::vector<Instruction> assemble(const std::vector<int>& list, const std::vector<int>& results,
-                                    const std::vector<int>& next = {}) {
+  std::vector<Chain> assemble(const std::vector<int>& list, const std::vector<int>& results,
+                              const std::vector<int>& next = {}) {
     const size_t n = list.size(), V = code_.values.size();
     std::vector<std::array<int, 3>> operands(n);
     std::vector<int> carried(n, -1);
@@ -186,13 +191,13 @@ class Assembler {
       for (int k = 0; k < 3; ++k) {
         const int operand = operands[i][static_cast<size_t>(k)];
         if (operand < 0) continue;
-        if (carried[i] < 0 && i > 0 && operand == list[i - 1]) carried[i] = k;
+        if (carried[i] < 0 && i % kChain != 0 && operand == list[i - 1]) carried[i] = k;
         else read(operand, i);
       }
     }
     for (const int id : results) read(id, n);
 
-    std::vector<Instruction> instructions;
+    std::vector<Chain> chains;
     std::vector<int> free;
     std::vector<char> is_temporary(V, 0);
     const auto release = [&](size_t i) {  // rows that are read for the last time; the result can take one of them
@@ -204,6 +209,7 @@ class Assembler {
         }
     };
     for (size_t i = 0; i < n; ++i) {
+      if (i % kChain == 0) chains.emplace_back();
       Instruction instruction{
           .perform = nullptr, .a = bytes(operands[i][0]), .b = bytes(operands[i][1]), .c = bytes(operands[i][2])};
       if (i + 1 < n && !is_read[static_cast<size_t>(list[i])])  // then the next one takes it
@@ -229,10 +235,10 @@ class Assembler {
         }
       }
       instruction.result = bytes(list[i]);
-      instructions.push_back(instruction);
+      chains.back().push_back(instruction);
     }
-    instructions.push_back({.perform = finish});
-    return instructions;
+    for (Chain& chain : chains) chain.push_back({.perform = finish});
+    return chains;
   }
 
   // Values that are computed for samples and for steps have another row in each.
@@ -316,8 +322,8 @@ class LaneKernel final : public Kernel {
   static void fill(float* to, float number) {
     for (int p = 0; p < kPairs; ++p) store(to + p * kPairWidth, X(number));
   }
-  static void perform_all(const std::vector<Instruction>& list, float* frame) {
-    list[0].perform(list.data(), frame, F{}, F{}, F{}, F{});
+  static void perform_all(const std::vector<Chain>& chains, float* frame) {
+    for (const Chain& chain : chains) chain[0].perform(chain.data(), frame, F{}, F{}, F{}, F{});
   }
 
   void run_lanes(const KernelBlock& b, int lane, float* frame) const {
@@ -352,7 +358,7 @@ class LaneKernel final : public Kernel {
     for (const Leaf& leaf : states_) copy(b.state + leaf.index * kLanes + lane, frame + leaf.row);
   }
 
-  std::vector<Instruction> once_, sample_, step_;
+  std::vector<Chain> once_, sample_, step_;
   std::vector<Leaf> once_leaves_, step_leaves_, sample_leaves_, states_;
   std::vector<uint32_t> recorded_;
   std::vector<Move> moves_;  // of next states that could not be computed in place

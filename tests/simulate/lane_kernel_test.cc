@@ -211,6 +211,19 @@ TEST(lane_kernel_test, odd_systems_are_those_of_compiled_code) {
   for (const std::string& text : texts) compare(text, 12, 3, 4);
 }
 
+// Nothing is carried from one chain of 256 operations to the next. Three operations a term: 256, 512 and 768 cut a term in each
+// of its three places. Sums of products are pairs in one instruction, where they do not lie across a cut.
+TEST(lane_kernel_test, programs_longer_than_a_chain_are_those_of_compiled_code) {
+  const auto sum = [](const std::string& start, const std::string& end) {
+    std::string text;
+    for (int i = 1; i <= 300; ++i) text += (i > 1 ? " + " : "") + start + std::to_string(i) + end;
+    return text;
+  };
+  compare("[parameters]\nk = [1, 2]\n[equations]\nx = \"k - 0.1*(" + sum("sin(", "*x)") +
+              ")\"\ny = \"x - y\"\n[initial]\nx = 1\ny = 1\n[observe]\nx = \"x + " + sum("(y + ", ")^2*x") + "\"\n" + kTail,
+          6, 0, 2);
+}
+
 TEST(lane_kernel_test, a_sum_of_thousands_of_terms_is_that_of_the_reference) {
   std::string sum;
   for (int i = 1; i <= 3000; ++i) sum += (i > 1 ? " + " : "") + std::string("sin(") + std::to_string(i) + "*x)";

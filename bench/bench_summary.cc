@@ -8,9 +8,9 @@
 #include <ctime>
 
 #include "penn/base/random.h"
+#include "penn/features/measure_scaling.h"
 #include "penn/features/summary.h"
 #include "penn/features/summary_reference.h"
-#include "penn/features/measure_scaling.h"
 
 namespace penn {
 namespace {

@@ -1,9 +1,10 @@
-// Our presets beside LibTorch's own LSTM, in training and inference, in one run on the same trajectories: stock_lstm [SYSTEM [THREADS]].
-// The stock network is the paper's: an LSTM of 4 layers of 50, mean over time, 6 residual blocks of width 100, Adam. Its loss is a mean square, which costs
-// nothing; ours is the whole mixture.
+// Our presets beside LibTorch's own LSTM, in training and inference, in one run on the same trajectories: stock_lstm
+// [SYSTEM [THREADS]]. The stock network is the paper's: an LSTM of 4 layers of 50, mean over time, 6 residual blocks of
+// width 100, Adam. Its loss is a mean square, which costs nothing; ours is the whole mixture.
 //
-// LibTorch is measured twice: as it comes, and with at::set_num_threads(1): its own threads and OpenBLAS's wait for each other in busy loops, so that one thread
-// of LibTorch (OpenBLAS keeps all of its own) is often the faster. Debian's OpenBLAS may choose old code for a processor it does not know (it says Prescott); to be fair set
+// LibTorch is measured twice: as it comes, and with at::set_num_threads(1): its own threads and OpenBLAS's wait for
+// each other in busy loops, so that one thread of LibTorch (OpenBLAS keeps all of its own) is often the faster.
+// Debian's OpenBLAS may choose old code for a processor it does not know (it says Prescott); to be fair set
 //   OPENBLAS_CORETYPE=SkylakeX (AVX-512) or Haswell (AVX2)
 // in the environment. The first line says which code it uses.
 #include <dlfcn.h>
@@ -19,10 +20,10 @@
 #include "penn/base/parallel.h"
 #include "penn/model/estimator.h"
 #include "penn/model/measure_familiarity.h"
+#include "penn/system/load_system.h"
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/optimiser.h"
-#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {
@@ -46,8 +47,10 @@ struct StockNetwork : torch::nn::Module {
   std::vector<torch::nn::Linear> layers;  // three of each block
   torch::nn::Linear skip{nullptr}, last{nullptr};
   StockNetwork(int64_t channels, int64_t outputs) {
-    lstm = register_module("lstm", torch::nn::LSTM(torch::nn::LSTMOptions(channels, 50).num_layers(4).batch_first(true)));
-    for (int i = 0; i < 18; ++i) layers.push_back(register_module("l" + std::to_string(i), torch::nn::Linear(i == 0 ? 50 : 100, 100)));
+    lstm =
+        register_module("lstm", torch::nn::LSTM(torch::nn::LSTMOptions(channels, 50).num_layers(4).batch_first(true)));
+    for (int i = 0; i < 18; ++i)
+      layers.push_back(register_module("l" + std::to_string(i), torch::nn::Linear(i == 0 ? 50 : 100, 100)));
     skip = register_module("skip", torch::nn::Linear(50, 100));
     last = register_module("last", torch::nn::Linear(100, outputs));
   }
@@ -67,7 +70,8 @@ class Table {
   explicit Table(const char* title) { fmt::print("\n{}\n", title); }
   void row(const char* name, double rate, bool is_stock) {
     if (is_stock) as_it_comes_ = as_it_comes_ > 0 ? as_it_comes_ : rate, best_ = std::max(best_, rate);
-    fmt::print("{:<42} {:>8.0f} trajectories/s  {:>6.1f} x stock as it comes  {:>6.1f} x best stock\n", name, rate, rate / as_it_comes_, rate / best_);
+    fmt::print("{:<42} {:>8.0f} trajectories/s  {:>6.1f} x stock as it comes  {:>6.1f} x best stock\n", name, rate,
+               rate / as_it_comes_, rate / best_);
     std::fflush(stdout);
   }
 
@@ -85,7 +89,8 @@ Preset preset(const std::string& name, const SystemChoice& choice) {
   return {network_for(options, choice.system, choice.observation), optimiser_for(options)};
 }
 
-double training_rate(const Preset& p, const SystemChoice& choice, const TrajectoryBatch& batch, int repeats, int threads) {
+double training_rate(const Preset& p, const SystemChoice& choice, const TrajectoryBatch& batch, int repeats,
+                     int threads) {
   Network network(p.network);
   network.set_random_weights(1);
   network.fit_input_scaling(batch.z.data(), batch.count, batch.length, threads);
@@ -98,7 +103,8 @@ double training_rate(const Preset& p, const SystemChoice& choice, const Trajecto
          });
 }
 
-double inference_rate(const Preset& p, const SystemChoice& choice, const TrajectoryBatch& batch, int64_t count, int threads) {
+double inference_rate(const Preset& p, const SystemChoice& choice, const TrajectoryBatch& batch, int64_t count,
+                      int threads) {
   Model model{"random", {}, choice.system, choice.observation, Network(p.network)};
   model.network.set_random_weights(1);
   model.network.fit_input_scaling(batch.z.data(), kBatch, batch.length, threads);
@@ -107,19 +113,22 @@ double inference_rate(const Preset& p, const SystemChoice& choice, const Traject
   model.info.sampling = choice.system.simulation.sampling;
   model.info.familiarity = measure_familiarity(model.network, {batch}, {batch}, threads);
   const Estimator estimator(std::move(model), threads);
-  return static_cast<double>(count) / median_seconds(3, [&] { estimator.estimate(batch.z.data(), count, kLength, batch.sampling.data()); });
+  return static_cast<double>(count) /
+         median_seconds(3, [&] { estimator.estimate(batch.z.data(), count, kLength, batch.sampling.data()); });
 }
 
 void bench(const std::string& what, int threads) {
   const SystemChoice choice = load_system(what);
   const auto core = reinterpret_cast<char* (*)()>(dlsym(RTLD_DEFAULT, "openblas_get_corename"));
-  fmt::print("{}, length {}; {} threads; LibTorch {}, {} threads of its own; {}\n", what, kLength, threads, TORCH_VERSION, at::get_num_threads(),
-             core ? fmt::format("OpenBLAS, {} code", core()) : "not OpenBLAS");
-  const TrajectoryBatch many = simulate_set(choice.system, choice.observation, {.seed = 1, .threads = threads, .length = kLength}, kMany).all;
+  fmt::print("{}, length {}; {} threads; LibTorch {}, {} threads of its own; {}\n", what, kLength, threads,
+             TORCH_VERSION, at::get_num_threads(), core ? fmt::format("OpenBLAS, {} code", core()) : "not OpenBLAS");
+  const TrajectoryBatch many =
+      simulate_set(choice.system, choice.observation, {.seed = 1, .threads = threads, .length = kLength}, kMany).all;
   TrajectoryBatch batch = many;
   const size_t d = static_cast<size_t>(many.channels);
   batch.count = kBatch;
-  batch.theta.resize(many.theta.size() / kMany * kBatch), batch.z.resize(static_cast<size_t>(kBatch * kLength) * d), batch.sampling.resize(kBatch);
+  batch.theta.resize(many.theta.size() / kMany * kBatch), batch.z.resize(static_cast<size_t>(kBatch * kLength) * d),
+      batch.sampling.resize(kBatch);
   const Preset paper = preset("paper", choice), fast = preset("fast", choice);
 
   torch::manual_seed(1);
@@ -136,7 +145,8 @@ void bench(const std::string& what, int threads) {
     stock.forward(z);
   };
   const auto rate = [](double seconds) { return static_cast<double>(kBatch) / seconds; };
-  const double train_as_it_comes = rate(median_seconds(1, stock_step)), infer_as_it_comes = rate(median_seconds(3, stock_answer));
+  const double train_as_it_comes = rate(median_seconds(1, stock_step)),
+               infer_as_it_comes = rate(median_seconds(3, stock_answer));
   at::set_num_threads(1);
   const double train_one = rate(median_seconds(1, stock_step)), infer_one = rate(median_seconds(3, stock_answer));
 

@@ -8,7 +8,9 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
-    const penn::Estimator estimator(penn::open_model(penn::SafetensorsFile(penn::InputFile({reinterpret_cast<const char*>(data), size}, "fuzz.safetensors"))), 1);
+    const penn::Estimator estimator(penn::open_model(penn::SafetensorsFile(penn::InputFile(
+                                        {reinterpret_cast<const char*>(data), size}, "fuzz.safetensors"))),
+                                    1);
     const size_t d = estimator.system().observations[static_cast<size_t>(estimator.observation())].channels.size();
     constexpr int64_t n = 12;
     std::vector<float> z(n * d);
@@ -16,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const float sampling = static_cast<float>(estimator.info().sampling.low);
     const std::vector<penn::Estimate> answer = estimator.estimate(z.data(), 1, n, &sampling);
     if (answer.size() != 1 || !(answer[0].familiarity >= 0 && answer[0].familiarity <= 1)) std::abort();
-    penn::describe_model(penn::open_model(penn::SafetensorsFile(penn::InputFile({reinterpret_cast<const char*>(data), size}, "fuzz.safetensors"))));
+    penn::describe_model(penn::open_model(
+        penn::SafetensorsFile(penn::InputFile({reinterpret_cast<const char*>(data), size}, "fuzz.safetensors"))));
   } catch (const penn::Error&) {
   }
   return 0;

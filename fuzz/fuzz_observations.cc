@@ -1,5 +1,6 @@
-// Any bytes as the data of a user, for models of one and of two channels, with and without a choice of columns: trajectories that are
-// complete, finite and have a sampling interval, or an Error of the kind promised. What follows the reading (rounding, warnings) must hold up too.
+// Any bytes as the data of a user, for models of one and of two channels, with and without a choice of columns:
+// trajectories that are complete, finite and have a sampling interval, or an Error of the kind promised. What follows
+// the reading (rounding, warnings) must hold up too.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -24,7 +25,9 @@ void read(std::string_view bytes, const penn::ObservationFormat& format, const p
       const std::vector<float> seen = penn::spread_rounding(t.z, t.n, d, roundings);
       if (seen.size() != t.z.size() || static_cast<int64_t>(roundings.size()) != d) std::abort();
       for (size_t i = 0; i < seen.size(); ++i)  // within half a step, and a rounding of floats
-        if (!(std::abs(static_cast<double>(seen[i]) - t.z[i]) <= 0.5 * roundings[i % static_cast<size_t>(d)].step * 1.001 + 1e-6 * std::abs(t.z[i]))) std::abort();
+        if (!(std::abs(static_cast<double>(seen[i]) - t.z[i]) <=
+              0.5 * roundings[i % static_cast<size_t>(d)].step * 1.001 + 1e-6 * std::abs(t.z[i])))
+          std::abort();
     }
   } catch (const penn::DataError&) {
   } catch (const penn::UsageError&) {

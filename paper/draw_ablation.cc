@@ -25,8 +25,10 @@ void say_budget(PageData& page, Session& session, const PaperItem& item) {
     least = std::min(least, model.info().minutes);
     most = std::max(most, model.info().minutes);
   }
-  page.note(fmt::format("Ours: the fast network, {} of training for each model on this machine. Paper: 2000 to 2500 epochs on an RTX 4090. A short budget does not reach what the models can; --minutes gives more.",
-                        most - least < 0.05 * most + 0.05 ? minutes_text(most) : fmt::format("{:.1f} to {:.1f} minutes", least, most)));
+  page.note(fmt::format(
+      "Ours: the fast network, {} of training for each model on this machine. Paper: 2000 to 2500 epochs on an RTX "
+      "4090. A short budget does not reach what the models can; --minutes gives more.",
+      most - least < 0.05 * most + 0.05 ? minutes_text(most) : fmt::format("{:.1f} to {:.1f} minutes", least, most)));
 }
 
 std::string size_name(const Training& training) {
@@ -36,7 +38,10 @@ std::string size_name(const Training& training) {
 }  // namespace
 
 PageData draw_ablation(const PaperItem& item, Session& session) {
-  PageData page(item, "Densities of (α, H) for one trajectory, and validation losses: (a) with 1, 2, 10 and 20 components, (b) with 1,000 to 100,000 training trajectories.", session.options());
+  PageData page(item,
+                "Densities of (α, H) for one trajectory, and validation losses: (a) with 1, 2, 10 and 20 components, "
+                "(b) with 1,000 to 100,000 training trajectories.",
+                session.options());
   const TestTrajectory test = ablation_trajectory();
   std::vector<Panel> panels[2];
   std::vector<NamedCurve> curves[2];
@@ -53,16 +58,21 @@ PageData draw_ablation(const PaperItem& item, Session& session) {
   }
   for (const size_t group : {0, 1}) {
     panels[group].push_back(curves_panel(group ? "Validation loss by N_train" : "Validation loss", curves[group]));
-    page.section(group ? "(b) Training trajectories" : "(a) Components", group ? "N = 10." : "Always new trajectories; the paper: 300,000.", panels[group]);
+    page.section(group ? "(b) Training trajectories" : "(a) Components",
+                 group ? "N = 10." : "Always new trajectories; the paper: 300,000.", panels[group]);
   }
   say_budget(page, session, item);
-  page.note(fmt::format("The trajectory: {}, as stated in the paper.", parameters_text(session.estimator(item.trainings[0]).system(), test.theta)));
+  page.note(fmt::format("The trajectory: {}, as stated in the paper.",
+                        parameters_text(session.estimator(item.trainings[0]).system(), test.theta)));
   page.headline("validation NLL for N = 1, 2, 10, 20", ours, "-5.37, -6.04, -6.50, -6.56");
   return page;
 }
 
 PageData draw_ablation_table(const PaperItem& item, Session& session) {
-  PageData page(item, "Mean / SD of the absolute errors and of the NLL of the truth: (a) by the number of components N, (b) by the number of training trajectories.", session.options());
+  PageData page(item,
+                "Mean / SD of the absolute errors and of the NLL of the truth: (a) by the number of components N, (b) "
+                "by the number of training trajectories.",
+                session.options());
   const System* system = nullptr;
   std::vector<PageData::Row> rows[2];
   std::string ours;
@@ -73,7 +83,8 @@ PageData draw_ablation_table(const PaperItem& item, Session& session) {
     system = &model.system();
     const CalibrationReport& report = session.evaluation(name).report;
     const size_t group = training.trajectories > 0;
-    std::vector<std::string> cells = {"ours", std::to_string(training.components), size_name(training)}, of_paper = {"paper", paper.components, paper.trajectories};
+    std::vector<std::string> cells = {"ours", std::to_string(training.components), size_name(training)},
+                             of_paper = {"paper", paper.components, paper.trajectories};
     for (size_t k = 0; k < paper.error.size(); ++k) {
       cells.push_back(spread_text(report.parameters[k].error));
       of_paper.push_back(spread_text(paper.error[k]));
@@ -96,7 +107,10 @@ PageData draw_ablation_table(const PaperItem& item, Session& session) {
 }
 
 PageData draw_covariance(const PaperItem& item, Session& session) {
-  PageData page(item, "Density of D₁ and τ₁ for trajectory (b) of Figure 7, with full and with diagonal covariances of the components.", session.options());
+  PageData page(
+      item,
+      "Density of D₁ and τ₁ for trajectory (b) of Figure 7, with full and with diagonal covariances of the components.",
+      session.options());
   const TestTrajectory& test = test_trajectories("dvdp")[1];
   std::vector<Panel> panels;
   std::vector<PageData::Row> rows;
@@ -105,19 +119,26 @@ PageData draw_covariance(const PaperItem& item, Session& session) {
     const std::string name(paper.training);
     const Estimator& model = session.estimator(name);
     const Answer answer = session.answer(name, test);
-    panels.push_back(pair_panel(fmt::format("{}, N = {}", paper.covariance, paper.components), page.add_posterior(name, model, answer), 4, 6, kAblationThreshold));
-    rows.push_back({{fmt::format("{}, N = {}", paper.covariance, paper.components), fmt::format("{:.2f}", answer.inference.correlation(4, 6)), surprise_text(answer)}});
+    panels.push_back(pair_panel(fmt::format("{}, N = {}", paper.covariance, paper.components),
+                                page.add_posterior(name, model, answer), 4, 6, kAblationThreshold));
+    rows.push_back({{fmt::format("{}, N = {}", paper.covariance, paper.components),
+                     fmt::format("{:.2f}", answer.inference.correlation(4, 6)), surprise_text(answer)}});
     ours += fmt::format("{}{:.2f}", ours.empty() ? "" : ", ", answer.inference.correlation(4, 6));
   }
   page.section("D₁ and τ₁", parameters_text(session.estimator(item.trainings[0]).system(), test.theta), panels);
-  page.table("For this trajectory", "The paper: a smooth ridge with full covariances, scattered masses along the axes with diagonal ones.", {"covariance", "corr(D₁, τ₁)", "−ln q(truth)"}, rows);
+  page.table("For this trajectory",
+             "The paper: a smooth ridge with full covariances, scattered masses along the axes with diagonal ones.",
+             {"covariance", "corr(D₁, τ₁)", "−ln q(truth)"}, rows);
   say_budget(page, session, item);
   page.headline("corr(D₁, τ₁): full, diagonal 10, diagonal 30", ours, "");
   return page;
 }
 
 PageData draw_covariance_table(const PaperItem& item, Session& session) {
-  PageData page(item, "Mean / SD of the NLL of the truth for the Duffing-van der Pol oscillator with full and with diagonal covariances.", session.options());
+  PageData page(item,
+                "Mean / SD of the NLL of the truth for the Duffing-van der Pol oscillator with full and with diagonal "
+                "covariances.",
+                session.options());
   std::vector<PageData::Row> rows;
   std::string ours, of_paper;
   for (const PaperCovariance& paper : kPaperCovariance) {
@@ -128,7 +149,8 @@ PageData draw_covariance_table(const PaperItem& item, Session& session) {
     of_paper += fmt::format("{}{:.2f}", of_paper.empty() ? "" : ", ", paper.nll.mean);
   }
   page.table("NLL, mean / SD", "", {"covariance", "components", "ours", "paper"}, rows);
-  say_trajectories(page, session.evaluation(std::string(kPaperCovariance[0].training)), "a test set it does not describe");
+  say_trajectories(page, session.evaluation(std::string(kPaperCovariance[0].training)),
+                   "a test set it does not describe");
   say_budget(page, session, item);
   page.headline("NLL: full, diagonal 10, diagonal 30", ours, of_paper);
   return page;

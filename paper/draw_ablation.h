@@ -5,9 +5,9 @@
 
 namespace penn {
 
-PageData draw_ablation(const PaperItem& item, Session& session);         // 18
-PageData draw_ablation_table(const PaperItem& item, Session& session);   // 2
-PageData draw_covariance(const PaperItem& item, Session& session);       // 19
+PageData draw_ablation(const PaperItem& item, Session& session);          // 18
+PageData draw_ablation_table(const PaperItem& item, Session& session);    // 2
+PageData draw_covariance(const PaperItem& item, Session& session);        // 19
 PageData draw_covariance_table(const PaperItem& item, Session& session);  // 3
 
 }  // namespace penn

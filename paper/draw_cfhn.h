@@ -5,8 +5,8 @@
 
 namespace penn {
 
-PageData draw_cfhn_estimates(const PaperItem& item, Session& session);   // 11
+PageData draw_cfhn_estimates(const PaperItem& item, Session& session);     // 11
 PageData draw_cfhn_trajectories(const PaperItem& item, Session& session);  // 12
-PageData draw_cfhn_densities(const PaperItem& item, Session& session);   // 13
+PageData draw_cfhn_densities(const PaperItem& item, Session& session);     // 13
 
 }  // namespace penn

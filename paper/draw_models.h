@@ -5,8 +5,8 @@
 
 namespace penn {
 
-PageData draw_architecture(const PaperItem& item, Session& session);     // Figure 1
-PageData draw_loss_curves(const PaperItem& item, Session& session);      // 17
-PageData draw_cost(const PaperItem& item, Session& session);             // Table 1
+PageData draw_architecture(const PaperItem& item, Session& session);  // Figure 1
+PageData draw_loss_curves(const PaperItem& item, Session& session);   // 17
+PageData draw_cost(const PaperItem& item, Session& session);          // Table 1
 
 }  // namespace penn

@@ -5,8 +5,8 @@
 
 namespace penn {
 
-PageData draw_oup_estimates(const PaperItem& item, Session& session);    // 3
+PageData draw_oup_estimates(const PaperItem& item, Session& session);     // 3
 PageData draw_oup_trajectories(const PaperItem& item, Session& session);  // 4
-PageData draw_oup_densities(const PaperItem& item, Session& session);    // 5
+PageData draw_oup_densities(const PaperItem& item, Session& session);     // 5
 
 }  // namespace penn

@@ -5,6 +5,6 @@
 
 namespace penn {
 
-PageData draw_exact(const PaperItem& item, Session& session);            // 2
+PageData draw_exact(const PaperItem& item, Session& session);  // 2
 
 }  // namespace penn

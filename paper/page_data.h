@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "penn/base/json_box.h"
 #include "paper/paper_items.h"
 #include "paper/session.h"
+#include "penn/base/json_box.h"
 
 namespace penn {
 
@@ -21,19 +21,24 @@ class PageData {
   // One number that stands for the page in the index. paper: "" where it prints none.
   void headline(const std::string& what, const std::string& ours, const std::string& paper);
   void note(const std::string& text);
-  const Estimator& use_model(const std::string& name, Session& session);  // opens it; how it was trained is shown, once per name
+  const Estimator& use_model(const std::string& name,
+                             Session& session);  // opens it; how it was trained is shown, once per name
   void section(const std::string& heading, const std::string& note, std::vector<Panel> panels);
   // Rows of text, ours or the paper's.
   struct Row {
     std::vector<std::string> cells;
     bool is_paper = false;
   };
-  void table(const std::string& heading, const std::string& note, const std::vector<std::string>& head, const std::vector<Row>& rows);
+  void table(const std::string& heading, const std::string& note, const std::vector<std::string>& head,
+             const std::vector<Row>& rows);
 
   // Keeps the data panels draw from; returns the key that names them.
-  std::string add_evaluation(const std::string& name, const Estimator& model, const Evaluation& evaluation, const std::vector<int>& columns, bool with_sd);
+  std::string add_evaluation(const std::string& name, const Estimator& model, const Evaluation& evaluation,
+                             const std::vector<int>& columns, bool with_sd);
   std::string add_posterior(const std::string& key, const Estimator& model, const Answer& answer);
-  void note_length(const Estimator& model, const Answer& answer);  // where it is not the paper's, or beyond what was trained; add_posterior does so itself
+  void note_length(
+      const Estimator& model,
+      const Answer& answer);  // where it is not the paper's, or beyond what was trained; add_posterior does so itself
 
   const Json& json() const { return *json_; }
 
@@ -44,15 +49,18 @@ class PageData {
 // ---- panels; indices of parameters count within the system, of an evaluation within its columns
 Panel trajectory_panel(const std::string& title, const Estimator& model, const Answer& answer, bool overlay = false);
 // range: {low, high} of the two axes, or none
-Panel pair_panel(const std::string& title, const std::string& posterior, int x, int y, double threshold, const std::vector<double>& range = {});
+Panel pair_panel(const std::string& title, const std::string& posterior, int x, int y, double threshold,
+                 const std::vector<double>& range = {});
 // A density on a grid of cells x cells over range {x0, x1, y0, y1}, row 0 at y0.
-Panel density_panel(const std::string& title, const System& system, int x, int y, const std::vector<double>& range, int cells, const std::vector<float>& values,
-                   const std::vector<double>& truth, const std::vector<double>& estimate);
+Panel density_panel(const std::string& title, const System& system, int x, int y, const std::vector<double>& range,
+                    int cells, const std::vector<float>& values, const std::vector<double>& truth,
+                    const std::vector<double>& estimate);
 Panel estimates_panel(const std::string& evaluation, int column);
 Panel error_panel(const std::string& evaluation, int column, int x, int y);
 Panel z_panel(const std::string& title, const std::string& evaluation, const std::vector<int>& columns);
 Panel qq_panel(const std::string& evaluation, int column);
-Panel matrix_panel(const std::string& title, const System& system, const std::vector<std::vector<double>>& matrix, bool diverging);
+Panel matrix_panel(const std::string& title, const System& system, const std::vector<std::vector<double>>& matrix,
+                   bool diverging);
 // A loss curve: train and validation of one model against minutes.
 Panel loss_panel(const std::string& title, const ModelInfo& info);
 // Validation curves of several models against trajectories seen.

@@ -13,8 +13,9 @@ using Names = std::vector<std::string>;
 
 const Names kNeurons = {"cfhn-x1x2", "cfhn-x1", "cfhn-mean"};
 const Names kSeven = {"soup", "oup", "dvdp", "cfhn-x1x2", "cfhn-x1", "cfhn-mean", "airfoil"};
-const Names kAblation = {"oup-components-1", "oup-components-2", "oup-components-10", "oup-components-20",
-                         "oup-trajectories-1000", "oup-trajectories-10000", "oup-trajectories-50000", "oup-trajectories-100000"};
+const Names kAblation = {"oup-components-1",       "oup-components-2",       "oup-components-10",
+                         "oup-components-20",      "oup-trajectories-1000",  "oup-trajectories-10000",
+                         "oup-trajectories-50000", "oup-trajectories-100000"};
 const Names kCovariance = {"dvdp-full-10", "dvdp-diagonal-10", "dvdp-diagonal-30"};
 
 std::string joined(const Names& names) {
@@ -63,10 +64,13 @@ std::vector<PaperItem> find_paper_items(const std::vector<std::string>& names) {
   const std::vector<PaperItem>& all = paper_items();
   for (const std::string& name : names)
     if (name != "all" && std::none_of(all.begin(), all.end(), [&](const PaperItem& item) { return item.name == name; }))
-      throw UsageError(fmt::format("the paper has no '{}'", name), "give fig1 to fig19, tab1 to tab3, or all; see `penn reproduce --list`");
+      throw UsageError(fmt::format("the paper has no '{}'", name),
+                       "give fig1 to fig19, tab1 to tab3, or all; see `penn reproduce --list`");
   std::vector<PaperItem> chosen;
   for (const PaperItem& item : all)
-    if (std::any_of(names.begin(), names.end(), [&](const std::string& name) { return name == "all" || name == item.name; })) chosen.push_back(item);
+    if (std::any_of(names.begin(), names.end(),
+                    [&](const std::string& name) { return name == "all" || name == item.name; }))
+      chosen.push_back(item);
   return chosen;
 }
 
@@ -74,13 +78,16 @@ std::string paper_item_list(double minutes) {
   std::string text = fmt::format("{:<6} {:<10} {:<56} {:<10} needs\n", "name", "paper", "what", "time");
   for (const PaperItem& item : paper_items()) {
     const double trainings = static_cast<double>(item.trainings.size());
-    const std::string needs = item.trainings.empty()
-                                  ? fmt::format("{} {}", item.models.size() == 1 ? "model" : "models", joined(item.models))
-                                  : fmt::format("{:.0f} trainings of {:g} min: {}", trainings, minutes, joined(item.trainings));
-    text += fmt::format("{:<6} {:<10} {:<56} {:<10} {}\n", item.name, item.number, item.title, duration(item.minutes + trainings * minutes), needs);
+    const std::string needs =
+        item.trainings.empty()
+            ? fmt::format("{} {}", item.models.size() == 1 ? "model" : "models", joined(item.models))
+            : fmt::format("{:.0f} trainings of {:g} min: {}", trainings, minutes, joined(item.trainings));
+    text += fmt::format("{:<6} {:<10} {:<56} {:<10} {}\n", item.name, item.number, item.title,
+                        duration(item.minutes + trainings * minutes), needs);
   }
   return text +
-         "\nTimes are for two cores and 20,000 trajectories. fig18 and tab2 share their trainings, as do fig19 and tab3; a finished training in the\n"
+         "\nTimes are for two cores and 20,000 trajectories. fig18 and tab2 share their trainings, as do fig19 and "
+         "tab3; a finished training in the\n"
          "folder is kept, an interrupted one goes on. `all` makes every page and an index.\n";
 }
 

@@ -12,13 +12,14 @@ struct PaperItem {
   std::string title;                   // a few words
   std::vector<std::string> models;     // shipped models it is drawn from
   std::vector<std::string> trainings;  // trained for it (trainings.h), where the folder does not hold them yet
-  double minutes = 0;                  // roughly, on two cores with the default number of trajectories, without trainings
+  double minutes = 0;  // roughly, on two cores with the default number of trajectories, without trainings
 };
 
 // In the order of the paper: figures, then tables.
 const std::vector<PaperItem>& paper_items();
 
-// What the command line asks for, in the order of the paper, each once; "all" is everything. UsageError for a name that is none.
+// What the command line asks for, in the order of the paper, each once; "all" is everything. UsageError for a name that
+// is none.
 std::vector<PaperItem> find_paper_items(const std::vector<std::string>& names);
 
 // The table of `penn reproduce --list`. minutes: the budget of one training.

@@ -4,10 +4,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "paper/draw.h"
 #include "penn/base/atomic_file.h"
 #include "penn/base/files.h"
 #include "penn/report/posterior_page.h"
-#include "paper/draw.h"
 
 namespace penn {
 namespace fs = std::filesystem;
@@ -30,10 +30,13 @@ Json read_page(const fs::path& file) {
 void refuse_foreign_file(const fs::path& file) {
   std::error_code ignored;
   if (fs::exists(fs::symlink_status(file, ignored)) && read_page(file).is_null())
-    throw UsageError(fmt::format("'{}' exists and is not a page of `penn reproduce`", file.string()), "move it away, or give another folder with -o");
+    throw UsageError(fmt::format("'{}' exists and is not a page of `penn reproduce`", file.string()),
+                     "move it away, or give another folder with -o");
 }
 
-std::string text_of(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string text_of(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 // Everything the paper has: what the folder holds now, made in this run or before, and why the rest is not there.
 Json index_data(const ReproduceOptions& options, const std::vector<PageResult>& results) {
@@ -43,9 +46,12 @@ Json index_data(const ReproduceOptions& options, const std::vector<PageResult>& 
     Json row = {{"number", item.number}, {"title", item.title}};
     const Json page = read_page(options.folder / (item.name + ".html"));
     for (const PageResult& result : results)
-      if (result.item.name == item.name && !result.problem.empty()) row["problem"] = page.is_null() ? result.problem : "an older page; not made anew: " + result.problem;
+      if (result.item.name == item.name && !result.problem.empty())
+        row["problem"] = page.is_null() ? result.problem : "an older page; not made anew: " + result.problem;
     if (page.is_null()) {
-      if (!row.contains("problem")) row["problem"] = fmt::format("not made yet: penn reproduce {} -o {}", item.name, shell_word(options.folder.string()));
+      if (!row.contains("problem"))
+        row["problem"] =
+            fmt::format("not made yet: penn reproduce {} -o {}", item.name, shell_word(options.folder.string()));
     } else {
       ++made;
       row["link"] = item.name + ".html";
@@ -58,31 +64,40 @@ Json index_data(const ReproduceOptions& options, const std::vector<PageResult>& 
           {"item", "index"},
           {"number", ""},
           {"title", "The paper, redrawn"},
-          {"caption", fmt::format("Figures and tables of \"Identifying parameter couplings and uncertainties of mixed-noise stochastic systems via full-covariance Gaussian mixture network\", from our models. {} of {} pages are here.",
-                                  made, paper_items().size())},
+          {"caption",
+           fmt::format(
+               "Figures and tables of \"Identifying parameter couplings and uncertainties of mixed-noise stochastic "
+               "systems via full-covariance Gaussian mixture network\", from our models. {} of {} pages are here.",
+               made, paper_items().size())},
           {"version", version()},
           {"sections", {{{"heading", ""}, {"note", ""}, {"panels", {{{"type", "index"}, {"rows", rows}}}}}}}};
 }
 
 }  // namespace
 
-std::vector<PageResult> reproduce(const std::vector<PaperItem>& items, const ReproduceOptions& options, bool skip_missing, const std::function<void(const PageResult&)>& report) {
-  if (items.empty()) throw UsageError("nothing to reproduce", "give fig1 to fig19, tab1 to tab3, or all; see `penn reproduce --list`");
+std::vector<PageResult> reproduce(const std::vector<PaperItem>& items, const ReproduceOptions& options,
+                                  bool skip_missing, const std::function<void(const PageResult&)>& report) {
+  if (items.empty())
+    throw UsageError("nothing to reproduce", "give fig1 to fig19, tab1 to tab3, or all; see `penn reproduce --list`");
   std::error_code error;
   fs::create_directories(options.folder, error);
-  if (!fs::is_directory(options.folder)) throw UsageError(fmt::format("cannot make the folder '{}'", options.folder.string()), "choose another with -o");
+  if (!fs::is_directory(options.folder))
+    throw UsageError(fmt::format("cannot make the folder '{}'", options.folder.string()), "choose another with -o");
   const fs::path index = options.folder / "index.html";
   refuse_foreign_file(index);
   for (const PaperItem& item : items) refuse_foreign_file(options.folder / (item.name + ".html"));
 
   Session session(options);
   std::vector<PageResult> results;
-  const auto write_index = [&] { write_file_atomically(index, posterior_page(text_of(index_data(options, results)), "The paper, redrawn")); };
+  const auto write_index = [&] {
+    write_file_atomically(index, posterior_page(text_of(index_data(options, results)), "The paper, redrawn"));
+  };
   for (const PaperItem& item : items) {
     PageResult result{item, item.name + ".html", ""};
     try {
       const PageData page = draw_paper_item(item, session);
-      write_file_atomically(options.folder / result.file, posterior_page(text_of(page.json()), fmt::format("{}: {}", item.number, item.title)));
+      write_file_atomically(options.folder / result.file,
+                            posterior_page(text_of(page.json()), fmt::format("{}: {}", item.number, item.title)));
     } catch (const Error& problem) {
       const bool stopped = dynamic_cast<const Interrupted*>(&problem) != nullptr;
       if (!skip_missing || stopped) {

@@ -16,10 +16,10 @@ struct PageResult {
   std::string problem;  // why not, and what to do; "" where it was made
 };
 
-// Writes FOLDER/NAME.html for every item and FOLDER/index.html. skip_missing: an item whose models are not there is left out and says so in the
-// index; else MissingModel. Pages made before are replaced, other files never: UsageError before any work is done. Interrupted where
-// options.progress or options.train said stop; what was finished stays.
-std::vector<PageResult> reproduce(const std::vector<PaperItem>& items, const ReproduceOptions& options, bool skip_missing,
-                                  const std::function<void(const PageResult&)>& report = nullptr);
+// Writes FOLDER/NAME.html for every item and FOLDER/index.html. skip_missing: an item whose models are not there is
+// left out and says so in the index; else MissingModel. Pages made before are replaced, other files never: UsageError
+// before any work is done. Interrupted where options.progress or options.train said stop; what was finished stays.
+std::vector<PageResult> reproduce(const std::vector<PaperItem>& items, const ReproduceOptions& options,
+                                  bool skip_missing, const std::function<void(const PageResult&)>& report = nullptr);
 
 }  // namespace penn

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "penn/base/files.h"
 #include "penn/answer/infer.h"
+#include "penn/base/files.h"
 
 namespace penn {
 namespace fs = std::filesystem;
@@ -34,7 +34,9 @@ fs::path Session::shipped_path(const std::string& name) const {
   return shipped_model(name);
 }
 
-bool Session::has_model(const std::string& name) const { return !shipped_path(name).empty(); }
+bool Session::has_model(const std::string& name) const {
+  return !shipped_path(name).empty();
+}
 
 fs::path Session::trained_path(const std::string& name) {
   const Training& training = find_training(name);
@@ -62,8 +64,10 @@ const Estimator& Session::estimator(const std::string& name) {
   const fs::path file = shipped_path(name);
   if (file.empty()) {
     const std::string folder = options_.models.empty() ? "models" : options_.models;
-    throw MissingModel(fmt::format("there is no model '{}' in {}", name, options_.models.empty() ? "the shipped models" : "'" + options_.models + "'"),
-                       fmt::format("make it with: penn train {} --minutes 60 -o {}", train_words(name), shell_word(fmt::format("{}/{}.safetensors", folder, name))));
+    throw MissingModel(fmt::format("there is no model '{}' in {}", name,
+                                   options_.models.empty() ? "the shipped models" : "'" + options_.models + "'"),
+                       fmt::format("make it with: penn train {} --minutes 60 -o {}", train_words(name),
+                                   shell_word(fmt::format("{}/{}.safetensors", folder, name))));
   }
   kept = std::make_unique<Estimator>(open_model(file), options_.threads);
   return *kept;
@@ -74,7 +78,9 @@ const Evaluation& Session::evaluation(const std::string& name) {
   if (kept) return *kept;
   const Estimator& model = estimator(name);
   EvaluationOptions options{.count = options_.count, .seed = options_.seed, .threads = options_.threads, .keep = true};
-  options.progress = [&](int64_t done) { return !options_.progress || options_.progress("evaluating " + name, done, options_.count); };
+  options.progress = [&](int64_t done) {
+    return !options_.progress || options_.progress("evaluating " + name, done, options_.count);
+  };
   Evaluation result = evaluate(model, name, options);
   if (!result.is_complete) throw Interrupted();
   kept = std::make_unique<Evaluation>(std::move(result));

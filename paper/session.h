@@ -8,11 +8,11 @@
 #include <memory>
 #include <string>
 
-#include "penn/base/error.h"
-#include "penn/answer/inference.h"
-#include "penn/evaluate/evaluation.h"
 #include "paper/test_trajectories.h"
 #include "paper/trainings.h"
+#include "penn/answer/inference.h"
+#include "penn/base/error.h"
+#include "penn/evaluate/evaluation.h"
 
 namespace penn {
 

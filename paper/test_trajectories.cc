@@ -17,7 +17,8 @@ const std::vector<TestTrajectory> kSoup = {
     {"4", "slow: few correlation times in the record", {1.0, 0.5}, 0, 24},
 };
 
-// lg tau, D_fgn, H, D_levy, alpha. (e), (f): H = 0.5, alpha = 2 and D_fgn + D_levy = 1 as stated; (g), (b), (h): one point, three lengths as stated.
+// lg tau, D_fgn, H, D_levy, alpha. (e), (f): H = 0.5, alpha = 2 and D_fgn + D_levy = 1 as stated; (g), (b), (h): one
+// point, three lengths as stated.
 const std::vector<TestTrajectory> kOup = {
     {"(a)", "H and α far from 0.5 and 2", {0.5, 0.5, 0.2, 0.5, 1.5}, 0, 31},
     {"(b)", "H and α far from 0.5 and 2", {0.5, 0.6, 0.3, 0.4, 1.6}, 0, 32},
@@ -38,8 +39,16 @@ const std::vector<TestTrajectory> kDvdp = {
 
 // a1, a2, b1, b2, c1, c2, g1, g2, alpha1, alpha2, D1, D2. TRAJ-3: alpha1, alpha2 as stated.
 const std::vector<TestTrajectory> kCfhn = {
-    {"TRAJ-1", "synchronised: both couplings negative", {0.5, -0.3, 0.6, 1.2, 1.8, 1.2, -1.5, -1.0, 1.8, 1.6, 0.15, 0.3}, 0, 51},
-    {"TRAJ-2", "opposite: both couplings positive", {0.2, -0.4, 0.8, 1.4, 1.5, 2.2, 0.8, 0.6, 1.9, 1.5, 0.2, 0.1}, 0, 52},
+    {"TRAJ-1",
+     "synchronised: both couplings negative",
+     {0.5, -0.3, 0.6, 1.2, 1.8, 1.2, -1.5, -1.0, 1.8, 1.6, 0.15, 0.3},
+     0,
+     51},
+    {"TRAJ-2",
+     "opposite: both couplings positive",
+     {0.2, -0.4, 0.8, 1.4, 1.5, 2.2, 0.8, 0.6, 1.9, 1.5, 0.2, 0.1},
+     0,
+     52},
     {"TRAJ-3", "chase-run: γ₁ < 0 < γ₂", {0.3, -0.2, 0.7, 0.4, 2.0, 1.4, -0.8, 2.0, 1.414, 1.406, 0.1, 0.15}, 0, 53},
 };
 
@@ -61,12 +70,18 @@ const std::vector<TestTrajectory>& test_trajectories(const std::string& system) 
   return *found->second;
 }
 
-TestTrajectory ablation_trajectory() { return {"", "as stated in the paper", {0.5, 0.2, 0.5, 0.8, 2.0}, 0, 35}; }
+TestTrajectory ablation_trajectory() {
+  return {"", "as stated in the paper", {0.5, 0.2, 0.5, 0.8, 2.0}, 0, 35};
+}
 
 ObservedTrajectory simulate_test(const System& system, int observation, const TestTrajectory& test, IntRange trained) {
-  SimulatorOptions options{.seed = test.seed, .threads = 1, .length = test.length > 0 ? test.length : system.simulation.length.high};
-  options.length = std::clamp(options.length, trained.low, 2 * trained.high);  // docs/accuracy.md has the calibration at twice the longest trained length
-  if (test.theta.size() != system.parameters.size()) throw Error("a test trajectory does not fit the system " + system.name);
+  SimulatorOptions options{
+      .seed = test.seed, .threads = 1, .length = test.length > 0 ? test.length : system.simulation.length.high};
+  options.length =
+      std::clamp(options.length, trained.low,
+                 2 * trained.high);  // docs/accuracy.md has the calibration at twice the longest trained length
+  if (test.theta.size() != system.parameters.size())
+    throw Error("a test trajectory does not fit the system " + system.name);
   for (size_t k = 0; k < test.theta.size(); ++k) options.fixed[system.parameters[k].name] = test.theta[k];
   const Simulator simulator(system, observation, options);
   ObservedTrajectory result;

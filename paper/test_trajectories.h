@@ -1,4 +1,5 @@
-// The trajectories the paper shows, simulated anew: its own parameters where it states them, else stated ones of the same kind. Fixed seeds.
+// The trajectories the paper shows, simulated anew: its own parameters where it states them, else stated ones of the
+// same kind. Fixed seeds.
 #pragma once
 
 #include <string>
@@ -22,8 +23,8 @@ const std::vector<TestTrajectory>& test_trajectories(const std::string& system);
 // Of Figure 18, whose parameters the paper states.
 TestTrajectory ablation_trajectory();
 
-// The same trajectory whatever is observed of it. trained: lengths the model knows; down to the shortest and up to twice the
-// longest a trajectory has the length it should, beyond that the nearest such.
+// The same trajectory whatever is observed of it. trained: lengths the model knows; down to the shortest and up to
+// twice the longest a trajectory has the length it should, beyond that the nearest such.
 ObservedTrajectory simulate_test(const System& system, int observation, const TestTrajectory& test, IntRange trained);
 
 }  // namespace penn

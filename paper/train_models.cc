@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include "penn/base/error.h"
-#include "penn/train/trainer.h"
 #include "penn/system/load_system.h"
+#include "penn/train/trainer.h"
 
 namespace penn {
 
-bool train_model(const Training& training, double minutes, int threads, const std::filesystem::path& model, const TrainProgress& progress) {
+bool train_model(const Training& training, double minutes, int threads, const std::filesystem::path& model,
+                 const TrainProgress& progress) {
   const SystemChoice choice = load_system(training.system);
   TrainRun run;
   run.model = model;
@@ -27,11 +28,14 @@ bool train_model(const Training& training, double minutes, int threads, const st
     const Checkpoint begun = read_checkpoint(checkpoint_path(model));
     const std::vector<std::string> differing = differing_options(run.options, begun.options);
     if (!differing.empty() || begun.system_text != choice.system.text)
-      throw ModelError(fmt::format("'{}' was begun with other options{}{}", checkpoint_path(model).string(), differing.empty() ? "" : ": ", fmt::join(differing, ", ")),
+      throw ModelError(fmt::format("'{}' was begun with other options{}{}", checkpoint_path(model).string(),
+                                   differing.empty() ? "" : ": ", fmt::join(differing, ", ")),
                        "give the same --minutes as before, or remove it to start anew");
     run.resume = true;
   }
-  return train(choice.system, choice.observation, run, [&](const TrainStatus& status) { go_on = progress(status.share); }).model.has_value();
+  return train(choice.system, choice.observation, run,
+               [&](const TrainStatus& status) { go_on = progress(status.share); })
+      .model.has_value();
 }
 
 }  // namespace penn

@@ -10,7 +10,9 @@ namespace penn {
 
 using TrainProgress = std::function<bool(double share)>;  // of the minutes; false stops
 
-// Trains, or goes on with an interrupted training; false: interrupted. ModelError where it was begun with other options.
-bool train_model(const Training& training, double minutes, int threads, const std::filesystem::path& model, const TrainProgress& progress);
+// Trains, or goes on with an interrupted training; false: interrupted. ModelError where it was begun with other
+// options.
+bool train_model(const Training& training, double minutes, int threads, const std::filesystem::path& model,
+                 const TrainProgress& progress);
 
 }  // namespace penn

@@ -1,4 +1,5 @@
-// The models that Tables 2 and 3 compare. Training itself comes from the caller (`Train`), so that it can be watched and interrupted.
+// The models that Tables 2 and 3 compare. Training itself comes from the caller (`Train`), so that it can be watched
+// and interrupted.
 #pragma once
 
 #include <cstdint>

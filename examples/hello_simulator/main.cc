@@ -24,7 +24,8 @@ int main() try {
     sampling = 0.5
     burn_in = 20
     length = 100
-  )toml", "spring.toml");
+  )toml",
+                                                 "spring.toml");
 
   const penn::Simulator simulator(system, 0, {.seed = 1});
   const int64_t n = 1000;

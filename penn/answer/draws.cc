@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "penn/base/csv.h"
-#include "penn/base/files.h"
 #include "penn/base/csv_writer.h"
+#include "penn/base/files.h"
 
 namespace penn {
 namespace {
@@ -15,20 +15,21 @@ constexpr size_t kDrawsAtATime = 4096;  // in memory
 
 void write_draws(const std::filesystem::path& path, const Inference& inference, int64_t samples, uint64_t seed) {
   const PosteriorInBox posterior(inference.posterior);
-  std::vector<std::string> head = {fmt::format("penn {} infer", version()),
-                                   fmt::format("model = {}", inference.model),
-                                   fmt::format("observation = {}", inference.source),
-                                   fmt::format("n = {}", inference.n),
-                                   fmt::format("sampling = {}", inference.sampling),
-                                   "method = sample",
-                                   fmt::format("num_samples = {}", samples),
-                                   "num_warmup = 0",
-                                   "save_warmup = 0",
-                                   "thin = 1",
-                                   fmt::format("seed = {}", seed),
-                                   "independent draws of the posterior cut to the box of the parameters; lp__ is its log density",
-                                   fmt::format("outside_mass = {:.4f}", inference.outside_mass),
-                                   fmt::format("familiarity = {:.4f}", inference.familiarity)};
+  std::vector<std::string> head = {
+      fmt::format("penn {} infer", version()),
+      fmt::format("model = {}", inference.model),
+      fmt::format("observation = {}", inference.source),
+      fmt::format("n = {}", inference.n),
+      fmt::format("sampling = {}", inference.sampling),
+      "method = sample",
+      fmt::format("num_samples = {}", samples),
+      "num_warmup = 0",
+      "save_warmup = 0",
+      "thin = 1",
+      fmt::format("seed = {}", seed),
+      "independent draws of the posterior cut to the box of the parameters; lp__ is its log density",
+      fmt::format("outside_mass = {:.4f}", inference.outside_mass),
+      fmt::format("familiarity = {:.4f}", inference.familiarity)};
   for (const std::string& warning : inference.warnings) head.push_back("warning: " + warning);
   std::vector<std::string> names = {"lp__"};
   names.insert(names.end(), inference.parameters.begin(), inference.parameters.end());

@@ -1,5 +1,6 @@
-// Posterior draws as a CSV file in the manner of CmdStan: '#' lines that say how it was made, then lp__ and the parameters. Draws are
-// independent and cut to the box; lp__ is the log density of the posterior cut to the box. Memory does not grow with their number.
+// Posterior draws as a CSV file in the manner of CmdStan: '#' lines that say how it was made, then lp__ and the
+// parameters. Draws are independent and cut to the box; lp__ is the log density of the posterior cut to the box. Memory
+// does not grow with their number.
 #pragma once
 
 #include <cstdint>

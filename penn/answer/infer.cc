@@ -27,13 +27,15 @@ SeenTrajectory as_seen(const ModelInfo& model, const ObservedTrajectory& observe
   seen.z = spread_rounding(observed.z, observed.n, d, seen.roundings);
   for (int64_t c = 0; c < d; ++c)
     if (model.on_lattice[static_cast<size_t>(c)]) {
-      for (int64_t i = 0; i < observed.n; ++i) seen.z[static_cast<size_t>(i * d + c)] = observed.z[static_cast<size_t>(i * d + c)];
+      for (int64_t i = 0; i < observed.n; ++i)
+        seen.z[static_cast<size_t>(i * d + c)] = observed.z[static_cast<size_t>(i * d + c)];
       seen.roundings[static_cast<size_t>(c)] = {};
     }
   return seen;
 }
 
-std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name, const std::vector<ObservedTrajectory>& observed) {
+std::vector<Inference> infer(const Estimator& estimator, const std::string& model_name,
+                             const std::vector<ObservedTrajectory>& observed) {
   const ModelContext model = estimator.context(model_name);
   std::map<int64_t, std::vector<size_t>> by_length;
   for (size_t i = 0; i < observed.size(); ++i) by_length[observed[i].n].push_back(i);
@@ -48,10 +50,13 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
         z.insert(z.end(), seen.z.begin(), seen.z.end());
         roundings.push_back(std::move(seen.roundings));
         // A model of one interval knows no other; the difference is a warning.
-        sampling.push_back(static_cast<float>(model.info.sampling.is_single() ? model.info.sampling.low : observed[i].sampling));
+        sampling.push_back(
+            static_cast<float>(model.info.sampling.is_single() ? model.info.sampling.low : observed[i].sampling));
       }
-      const std::vector<Estimate> estimates = estimator.estimate(z.data(), static_cast<int64_t>(batch.size()), n, sampling.data());
-      for (size_t j = 0; j < batch.size(); ++j) answers[batch[j]] = make_inference(model, observed[batch[j]], estimates[j], roundings[j]);
+      const std::vector<Estimate> estimates =
+          estimator.estimate(z.data(), static_cast<int64_t>(batch.size()), n, sampling.data());
+      for (size_t j = 0; j < batch.size(); ++j)
+        answers[batch[j]] = make_inference(model, observed[batch[j]], estimates[j], roundings[j]);
     }
   std::vector<Inference> result;
   for (auto& answer : answers) result.push_back(std::move(*answer));

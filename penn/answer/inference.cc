@@ -8,17 +8,18 @@
 #include <map>
 
 #include "penn/base/error.h"
-#include "penn/posterior/mixture_product.h"
 #include "penn/model/parameter_box.h"
+#include "penn/posterior/mixture_product.h"
 
 namespace penn {
 namespace {
 
-// By Markov's inequality at most one training trajectory in a hundred has more of its samples outside the 0.1 % and 99.9 % points of all.
+// By Markov's inequality at most one training trajectory in a hundred has more of its samples outside the 0.1 %
+// and 99.9 % points of all.
 constexpr double kValuesOutside = 0.2;
-constexpr double kCoarse = 0.3;  // step of rounding over typical change
+constexpr double kCoarse = 0.3;       // step of rounding over typical change
 constexpr double kDisagreement = -5;  // log agreement of combined trajectories
-constexpr double kRough = 0.3;  // divergence of a combined posterior from the product it stands for, in nats
+constexpr double kRough = 0.3;        // divergence of a combined posterior from the product it stands for, in nats
 
 void fill_numbers(Inference& answer) {
   const Posterior& q = answer.posterior;
@@ -34,7 +35,8 @@ void fill_numbers(Inference& answer) {
   answer.outside_mass = q.outside_mass();
   if (answer.outside_mass > kLeakWarning)
     answer.warnings.push_back(
-        fmt::format("{:.0f} % of the posterior lies outside the box of trained parameters, where the true ones may be", 100 * answer.outside_mass));
+        fmt::format("{:.0f} % of the posterior lies outside the box of trained parameters, where the true ones may be",
+                    100 * answer.outside_mass));
   answer.verdict = posterior_verdict(q, answer.parameters);
 }
 
@@ -47,13 +49,15 @@ uint64_t fingerprint_of(const std::vector<float>& z) {
 
 bool is_other_sampling(const ModelContext& model, const ObservedTrajectory& observed) {
   const Range trained = model.info.sampling;
-  return observed.sampling < trained.low * (1 - kSameSampling) || observed.sampling > trained.high * (1 + kSameSampling);
+  return observed.sampling < trained.low * (1 - kSameSampling) ||
+         observed.sampling > trained.high * (1 + kSameSampling);
 }
 
 // Share of the samples that equal their predecessor.
 double standing_share(const ObservedTrajectory& observed, size_t channel, size_t channels) {
   size_t standing = 0;
-  for (size_t i = 1; i < static_cast<size_t>(observed.n); ++i) standing += observed.z[i * channels + channel] == observed.z[(i - 1) * channels + channel];
+  for (size_t i = 1; i < static_cast<size_t>(observed.n); ++i)
+    standing += observed.z[i * channels + channel] == observed.z[(i - 1) * channels + channel];
   return static_cast<double>(standing) / static_cast<double>(observed.n - 1);
 }
 
@@ -61,7 +65,8 @@ double standing_share(const ObservedTrajectory& observed, size_t channel, size_t
 bool is_stuck(const ModelContext& model, const ObservedTrajectory& observed) {
   const size_t d = model.system.observations[static_cast<size_t>(model.observation)].channels.size();
   for (size_t c = 0; c < d; ++c)
-    if (standing_share(observed, c, d) > 0.5 && !(c < model.info.on_lattice.size() && model.info.on_lattice[c])) return true;
+    if (standing_share(observed, c, d) > 0.5 && !(c < model.info.on_lattice.size() && model.info.on_lattice[c]))
+      return true;
   return false;
 }
 
@@ -82,42 +87,54 @@ std::string range_text(double low, double high) {
 
 }  // namespace
 
-std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed, std::span<const Rounding> roundings) {
+std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed,
+                                              std::span<const Rounding> roundings) {
   std::vector<std::string> warnings;
   const auto& channels = model.system.observations[static_cast<size_t>(model.observation)].channels;
   const IntRange lengths = model.info.lengths;
   if (observed.n < lengths.low || observed.n > lengths.high)
-    warnings.push_back(
-        fmt::format("{} samples; the model was trained on {}: the widths cannot be trusted", observed.n,
-                    lengths.is_single() ? fmt::format("{}", lengths.low) : fmt::format("{} to {}", lengths.low, lengths.high)));
+    warnings.push_back(fmt::format(
+        "{} samples; the model was trained on {}: the widths cannot be trusted", observed.n,
+        lengths.is_single() ? fmt::format("{}", lengths.low) : fmt::format("{} to {}", lengths.low, lengths.high)));
   const Range sampling = model.info.sampling;
   if (is_other_sampling(model, observed))
-    warnings.push_back(fmt::format("sampled every {:.6g}; the model was trained for {}: rates and times will be wrong (the unit of time is that of the system file; for times in another unit leave their column out: --columns {} --sampling {:g})",
-                                   observed.sampling, range_text(sampling.low, sampling.high), comma_list(channels), sampling.low));
+    warnings.push_back(fmt::format(
+        "sampled every {:.6g}; the model was trained for {}: rates and times will be wrong (the unit of time is that "
+        "of the system file; for times in another unit leave their column out: --columns {} --sampling {:g})",
+        observed.sampling, range_text(sampling.low, sampling.high), comma_list(channels), sampling.low));
   const size_t d = channels.size(), n = static_cast<size_t>(observed.n);
   for (size_t c = 0; c < d; ++c) {
     size_t outside = 0;
-    for (size_t i = 0; i < n; ++i) outside += observed.z[i * d + c] < model.info.value_low[c] || observed.z[i * d + c] > model.info.value_high[c];
+    for (size_t i = 0; i < n; ++i)
+      outside += observed.z[i * d + c] < model.info.value_low[c] || observed.z[i * d + c] > model.info.value_high[c];
     const double standing = standing_share(observed, c, d);
     const std::string& name = channels[c].name;
     if (standing == 1) warnings.push_back(fmt::format("{} is constant: nothing can be learned from it", name));
     else if (standing > 0.5 && !(c < model.info.on_lattice.size() && model.info.on_lattice[c]))
-      warnings.push_back(fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name, 100 * standing));
+      warnings.push_back(
+          fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name,
+                      100 * standing));
     const Rounding rounding = c < roundings.size() ? roundings[c] : Rounding();
     if (rounding.step > kCoarse * rounding.typical_change)
-      warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}, and typically changes by {:.3g} from one sample to the next: what shows on small scales, and short times, is biased", name,
-                                     rounding.step, rounding.typical_change));
+      warnings.push_back(
+          fmt::format("{} is rounded to steps of {:.3g}, and typically changes by {:.3g} from one sample to the next: "
+                      "what shows on small scales, and short times, is biased",
+                      name, rounding.step, rounding.typical_change));
     else if (rounding.step > 0)
-      warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}: every value was spread over its step", name, rounding.step));
+      warnings.push_back(
+          fmt::format("{} is rounded to steps of {:.3g}: every value was spread over its step", name, rounding.step));
     if (static_cast<double>(outside) > kValuesOutside * static_cast<double>(n))
-      warnings.push_back(fmt::format(
-          "{:.0f} % of the values of {} lie outside the range of the training data ({:.3g} to {:.3g}): other units, or an offset?",
-          100.0 * static_cast<double>(outside) / static_cast<double>(n), name, model.info.value_low[c], model.info.value_high[c]));
+      warnings.push_back(
+          fmt::format("{:.0f} % of the values of {} lie outside the range of the training data ({:.3g} to {:.3g}): "
+                      "other units, or an offset?",
+                      100.0 * static_cast<double>(outside) / static_cast<double>(n), name, model.info.value_low[c],
+                      model.info.value_high[c]));
   }
   return warnings;
 }
 
-Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate, std::span<const Rounding> roundings) {
+Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate,
+                         std::span<const Rounding> roundings) {
   Inference answer{.source = observed.source,
                    .model = model.name,
                    .fingerprint = fingerprint_of(observed.z),
@@ -138,15 +155,19 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
                    .verdict = {},
                    .warnings = observed.warnings,
                    .predictive = {}};
-  for (std::string& warning : observation_warnings(model, observed, roundings)) answer.warnings.push_back(std::move(warning));
+  for (std::string& warning : observation_warnings(model, observed, roundings))
+    answer.warnings.push_back(std::move(warning));
   if (!(estimate.familiarity >= kUnfamiliar))
-    answer.warnings.push_back(fmt::format(
-        "this does not look like the training data (familiarity {:.3f}): perhaps another system, other units or another sampling; "
-        "do not trust the posterior",
-        estimate.familiarity));
+    answer.warnings.push_back(
+        fmt::format("this does not look like the training data (familiarity {:.3f}): perhaps another system, other "
+                    "units or another sampling; "
+                    "do not trust the posterior",
+                    estimate.familiarity));
   fill_numbers(answer);
   answer.other_sampling = is_other_sampling(model, observed);
-  if (!(estimate.familiarity >= kUnfamiliar) || answer.other_sampling || is_stuck(model, observed) || answer.outside_mass > kLeakWarning) withhold_verdict(answer);
+  if (!(estimate.familiarity >= kUnfamiliar) || answer.other_sampling || is_stuck(model, observed) ||
+      answer.outside_mass > kLeakWarning)
+    withhold_verdict(answer);
   return answer;
 }
 
@@ -162,7 +183,8 @@ Inference combine_inferences(std::span<const Inference> single) {
   answer.sources.clear();
   answer.combined = static_cast<int64_t>(single.size());
   answer.reading.clear();
-  answer.sampling_assumed = std::any_of(single.begin(), single.end(), [](const Inference& one) { return one.sampling_assumed; });
+  answer.sampling_assumed =
+      std::any_of(single.begin(), single.end(), [](const Inference& one) { return one.sampling_assumed; });
   answer.n = 0;
   answer.trusted = true;
   answer.warnings.clear();
@@ -173,31 +195,40 @@ Inference combine_inferences(std::span<const Inference> single) {
     posteriors.push_back(one.posterior.mixture());
     answer.sources.push_back(one.source);
     const auto [earlier, is_new] = seen.emplace(std::pair(one.fingerprint, one.n), one.source);
-    if (!is_new && ++repeated == 1) example = fmt::format("{} is the same trajectory as {}", one.source, earlier->second);
+    if (!is_new && ++repeated == 1)
+      example = fmt::format("{} is the same trajectory as {}", one.source, earlier->second);
     answer.n += one.n;
     answer.sampling = std::min(answer.sampling, one.sampling);
     answer.sampling_high = std::max(answer.sampling_high, one.sampling_high);
     answer.other_sampling = answer.other_sampling || one.other_sampling;
     answer.familiarity = std::min(answer.familiarity, one.familiarity);  // see below
-    for (const std::string& warning : one.warnings) answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
+    for (const std::string& warning : one.warnings)
+      answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
   }
-  answer.familiarity = std::min(1.0, answer.familiarity * static_cast<double>(single.size()));  // the smallest of many is small by chance
+  answer.familiarity = std::min(
+      1.0, answer.familiarity * static_cast<double>(single.size()));  // the smallest of many is small by chance
   std::vector<bool> in_box;
   for (size_t k = 0; k < answer.box.lo.size(); ++k) in_box.push_back(answer.posterior.in_box(k));
   const ProductResult product = multiply_posteriors(ProductDensity(std::move(posteriors), answer.box, in_box));
   answer.posterior = Posterior(product.mixture, answer.posterior.coordinates(), answer.box);
   if (repeated > 0)
-    answer.warnings.push_back(fmt::format("{}{}: its evidence is counted more than once, and the posterior is too narrow", example,
-                                          repeated == 1 ? "" : fmt::format(", and {} more are repeated so", repeated - 1)));
-  if (product.log_agreement < kDisagreement)
     answer.warnings.push_back(
-        fmt::format("the trajectories disagree (log agreement {:.1f}): they do not look like one system with the same parameters",
-                    product.log_agreement));
+        fmt::format("{}{}: its evidence is counted more than once, and the posterior is too narrow", example,
+                    repeated == 1 ? "" : fmt::format(", and {} more are repeated so", repeated - 1)));
+  if (product.log_agreement < kDisagreement)
+    answer.warnings.push_back(fmt::format(
+        "the trajectories disagree (log agreement {:.1f}): they do not look like one system with the same parameters",
+        product.log_agreement));
   if (!(product.divergence <= kRough))
-    answer.warnings.push_back(fmt::format("the product of the posteriors is only approximated (divergence {:.1f} nats): do not trust it", product.divergence));
+    answer.warnings.push_back(
+        fmt::format("the product of the posteriors is only approximated (divergence {:.1f} nats): do not trust it",
+                    product.divergence));
   fill_numbers(answer);
-  const auto doubtful = std::count_if(single.begin(), single.end(), [](const Inference& one) { return !one.trusted; });  // one in a hundred is so by chance
-  if (answer.outside_mass > kLeakWarning || answer.familiarity < kUnfamiliar || 2 * static_cast<size_t>(doubtful) > single.size() || answer.other_sampling ||
+  const auto doubtful = std::count_if(single.begin(), single.end(), [](const Inference& one) {
+    return !one.trusted;
+  });  // one in a hundred is so by chance
+  if (answer.outside_mass > kLeakWarning || answer.familiarity < kUnfamiliar ||
+      2 * static_cast<size_t>(doubtful) > single.size() || answer.other_sampling ||
       product.log_agreement < kDisagreement || !(product.divergence <= kRough))
     withhold_verdict(answer);
   return answer;

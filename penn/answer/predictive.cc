@@ -18,7 +18,8 @@ constexpr double kFarOut = 1;        // percent on either side
 constexpr int64_t kFanSamples = 300, kFanDraws = 1000;
 
 double quantile(std::vector<double> values, double p) {
-  const auto at = values.begin() + static_cast<std::ptrdiff_t>(std::llround(p * static_cast<double>(values.size() - 1)));
+  const auto at =
+      values.begin() + static_cast<std::ptrdiff_t>(std::llround(p * static_cast<double>(values.size() - 1)));
   std::nth_element(values.begin(), at, values.end());
   return *at;
 }
@@ -26,14 +27,17 @@ double quantile(std::vector<double> values, double p) {
 double autocorrelation(const std::vector<double>& x, int64_t lag) {
   const int64_t n = static_cast<int64_t>(x.size());
   double mean = 0, variance = 0, product = 0;
-  for (const double v : x) mean += (v - x[0]) / static_cast<double>(n);  // relative to x[0], so that a constant line has variance 0 exactly
+  for (const double v : x)
+    mean += (v - x[0]) / static_cast<double>(n);  // relative to x[0], so that a constant line has variance 0 exactly
   mean += x[0];
   for (const double v : x) variance += (v - mean) * (v - mean);
-  for (int64_t i = 0; i + lag < n; ++i) product += (x[static_cast<size_t>(i)] - mean) * (x[static_cast<size_t>(i + lag)] - mean);
+  for (int64_t i = 0; i + lag < n; ++i)
+    product += (x[static_cast<size_t>(i)] - mean) * (x[static_cast<size_t>(i + lag)] - mean);
   return variance > 0 ? product / variance : 1;  // a constant line remembers everything
 }
 
-// Never 0 or 100: beyond all of N simulated values is only known to be beyond 1 in N + 1, so that few draws raise no alarm.
+// Never 0 or 100: beyond all of N simulated values is only known to be beyond 1 in N + 1, so that few draws raise no
+// alarm.
 double percentile_of(double observed, const std::vector<double>& simulated) {
   double below = 0.5;
   for (const double s : simulated) below += s < observed ? 1 : s == observed ? 0.5 : 0;
@@ -58,7 +62,8 @@ PredictiveFan make_fan(std::vector<int64_t> samples, size_t d, const std::vector
       std::vector<double> values;
       for (const std::vector<float>& path : kept)
         if (!path.empty()) values.push_back(path[i * d + c]);
-      for (size_t q = 0; q < kFanPercent.size() && !values.empty(); ++q) fan.quantiles[q][c][i] = quantile(values, kFanPercent[q] / 100.0);
+      for (size_t q = 0; q < kFanPercent.size() && !values.empty(); ++q)
+        fan.quantiles[q][c][i] = quantile(values, kFanPercent[q] / 100.0);
     }
   return fan;
 }
@@ -79,8 +84,8 @@ PathNumbers path_numbers(const float* z, int64_t n, int64_t stride) {
   return numbers;
 }
 
-PredictiveCheck check_predictive(const System& given, int observation, const Posterior& posterior, std::span<const float> z,
-                                 double sampling, const PredictiveOptions& options) {
+PredictiveCheck check_predictive(const System& given, int observation, const Posterior& posterior,
+                                 std::span<const float> z, double sampling, const PredictiveOptions& options) {
   const auto& channels = given.observations[static_cast<size_t>(observation)].channels;
   const int64_t d = static_cast<int64_t>(channels.size()), n = std::min(static_cast<int64_t>(z.size()) / d, kLongest);
   System system = given;
@@ -99,15 +104,18 @@ PredictiveCheck check_predictive(const System& given, int observation, const Pos
     for (size_t k = 0; k < M; ++k) fixed[system.parameters[k].name] = theta[static_cast<size_t>(i) * M + k];
     std::vector<float> path(static_cast<size_t>(n * d)), used(M);
     try {
-      const Simulator simulator(system, observation,
-                                {.seed = options.seed + static_cast<uint64_t>(i), .threads = 1, .length = n, .fixed = fixed});
+      const Simulator simulator(
+          system, observation,
+          {.seed = options.seed + static_cast<uint64_t>(i), .threads = 1, .length = n, .fixed = fixed});
       simulator.run(0, 1, used.data(), path.data());
     } catch (const SystemError&) {
       return;  // diverged for good: counted below
     }
     for (int64_t c = 0; c < d; ++c) simulated[static_cast<size_t>(i)].push_back(path_numbers(path.data() + c, n, d));
     if (static_cast<size_t>(i) < kept.size())
-      for (const int64_t at : shown) kept[static_cast<size_t>(i)].insert(kept[static_cast<size_t>(i)].end(), path.begin() + at * d, path.begin() + (at + 1) * d);
+      for (const int64_t at : shown)
+        kept[static_cast<size_t>(i)].insert(kept[static_cast<size_t>(i)].end(), path.begin() + at * d,
+                                            path.begin() + (at + 1) * d);
   });
   for (const auto& numbers : simulated) numbers.empty() ? ++check.failed : ++check.simulated;
   if (check.simulated == 0)
@@ -115,11 +123,12 @@ PredictiveCheck check_predictive(const System& given, int observation, const Pos
                 "the posterior lies where the system diverges; do not use it");
   check.fan = make_fan(std::move(shown), static_cast<size_t>(d), kept);
 
-  const std::pair<const char*, double PathNumbers::*> kinds[] = {{"level", &PathNumbers::level},
-                                                                 {"spread", &PathNumbers::spread},
-                                                                 {"increment tails", &PathNumbers::tails},
-                                                                 {"autocorrelation at lag 1", &PathNumbers::memory_short},
-                                                                 {"autocorrelation at lag n/20", &PathNumbers::memory_long}};
+  const std::pair<const char*, double PathNumbers::*> kinds[] = {
+      {"level", &PathNumbers::level},
+      {"spread", &PathNumbers::spread},
+      {"increment tails", &PathNumbers::tails},
+      {"autocorrelation at lag 1", &PathNumbers::memory_short},
+      {"autocorrelation at lag n/20", &PathNumbers::memory_long}};
   for (int64_t c = 0; c < d; ++c) {
     const PathNumbers seen = path_numbers(z.data() + c, n, d);
     for (const auto& [name, field] : kinds) {
@@ -134,14 +143,16 @@ PredictiveCheck check_predictive(const System& given, int observation, const Pos
                             percentile_of(seen.*field, values)};
       if (s.percentile < kFarOut || s.percentile > 100 - kFarOut)
         check.warnings.push_back(
-            fmt::format("{}: {:.3g} is observed, {} trajectories simulated from the posterior have {:.3g} to {:.3g} (90 %): the system "
+            fmt::format("{}: {:.3g} is observed, {} trajectories simulated from the posterior have {:.3g} to {:.3g} "
+                        "(90 %): the system "
                         "does not make such a trajectory",
                         s.name, s.observed, check.simulated, s.low, s.high));
       check.statistics.push_back(std::move(s));
     }
   }
   if (check.failed > 0)
-    check.warnings.push_back(fmt::format("{} of {} posterior draws gave only diverging trajectories", check.failed, options.draws));
+    check.warnings.push_back(
+        fmt::format("{} of {} posterior draws gave only diverging trajectories", check.failed, options.draws));
   return check;
 }
 

@@ -1,5 +1,6 @@
-// Posterior predictive check: trajectories simulated from posterior draws (cut to the box) beside the observation. Where the observation
-// lies far out in what its own posterior predicts, the equations cannot have made it, whatever the parameters.
+// Posterior predictive check: trajectories simulated from posterior draws (cut to the box) beside the observation.
+// Where the observation lies far out in what its own posterior predicts, the equations cannot have made it, whatever
+// the parameters.
 #pragma once
 
 #include <array>
@@ -26,10 +27,11 @@ PathNumbers path_numbers(const float* z, int64_t n, int64_t stride);
 struct PredictiveStatistic {
   std::string name;                                    // "spread of x"
   double observed = 0, low = 0, median = 0, high = 0;  // 5 %, 50 % and 95 % of the simulated
-  double percentile = 0;                               // of the observation among the simulated, between 0 and 100; ties count half
+  double percentile = 0;  // of the observation among the simulated, between 0 and 100; ties count half
 };
 
-// What the simulated trajectories do at some points in time: their quantiles there, for a picture. Of at most 1000 of them.
+// What the simulated trajectories do at some points in time: their quantiles there, for a picture. Of at most 1000 of
+// them.
 inline constexpr std::array<int, 5> kFanPercent = {5, 25, 50, 75, 95};
 struct PredictiveFan {
   std::vector<int64_t> samples;                             // (P) numbers of the samples, at most 300, evenly spread
@@ -51,7 +53,7 @@ struct PredictiveOptions {
 };
 
 // z (n, d). Nuisance parameters, initial states and burn-in are drawn anew for every trajectory.
-PredictiveCheck check_predictive(const System& system, int observation, const Posterior& posterior, std::span<const float> z,
-                                 double sampling, const PredictiveOptions& options = {});
+PredictiveCheck check_predictive(const System& system, int observation, const Posterior& posterior,
+                                 std::span<const float> z, double sampling, const PredictiveOptions& options = {});
 
 }  // namespace penn

@@ -12,7 +12,8 @@ namespace {
 constexpr double kIdentifiedAbove = 0.9, kNarrowedAbove = 0.3;
 constexpr double kEdgeStrip = 0.02, kEdgeMass = 0.15;  // of the width; of the posterior
 constexpr double kModeWeight = 0.05, kModeDip = 0.5;
-// A combination is worth naming when its variance is at most this share of that of every part, both in units of the prior's.
+// A combination is worth naming when its variance is at most this share of that of every part, both in units of the
+// prior's.
 constexpr double kSharperThanParts = 0.25;
 constexpr double kUnknownPart = 0.3;  // loading an unknown parameter must have, of 1
 constexpr size_t kMostCombinations = 3;
@@ -44,8 +45,8 @@ class CombinationFinder {
   CombinationFinder(const Posterior& q, const std::vector<std::string>& names)
       : q_(q), box_(q.box()), names_(names), mean_(q.mean()), c_(prior_scaled_covariance(q)) {}
 
-  // Eigenvectors of a block of the covariance; the small eigenvalues are what is known. First of the parameters that are not identified
-  // themselves, then of all: an unknown parameter may be tied to an identified one.
+  // Eigenvectors of a block of the covariance; the small eigenvalues are what is known. First of the parameters that
+  // are not identified themselves, then of all: an unknown parameter may be tied to an identified one.
   std::vector<KnownCombination> find(const std::vector<size_t>& unknown) const {
     std::vector<KnownCombination> found;
     if (unknown.empty()) return found;
@@ -57,7 +58,8 @@ class CombinationFinder {
   }
 
  private:
-  void search(const std::vector<size_t>& members, const std::vector<size_t>& unknown, std::vector<KnownCombination>& found) const {
+  void search(const std::vector<size_t>& members, const std::vector<size_t>& unknown,
+              std::vector<KnownCombination>& found) const {
     DenseMatrix block(members.size(), members.size());
     for (size_t i = 0; i < members.size(); ++i)
       for (size_t j = 0; j < members.size(); ++j) block(i, j) = c_(members[i], members[j]);
@@ -77,12 +79,13 @@ class CombinationFinder {
     }
   }
 
-  // The fewest of the largest loadings that still make an identified combination, rounded to two digits in the parameters' own units.
-  // What is said of it is computed from the rounded coefficients, so that it is true as printed.
+  // The fewest of the largest loadings that still make an identified combination, rounded to two digits in the
+  // parameters' own units. What is said of it is computed from the rounded coefficients, so that it is true as printed.
   bool readable(const std::vector<size_t>& unknown, std::span<const double> loading, KnownCombination& out) const {
     std::vector<size_t> order(unknown.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
-    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return std::abs(loading[a]) > std::abs(loading[b]); });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](size_t a, size_t b) { return std::abs(loading[a]) > std::abs(loading[b]); });
     for (size_t parts = 2; parts <= order.size(); ++parts) {
       std::vector<size_t> chosen(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(parts));
       std::sort(chosen.begin(), chosen.end());
@@ -98,7 +101,8 @@ class CombinationFinder {
       for (double& u : out.box_units) u /= std::sqrt(square);
       double variance = 0, sharpest_part = 1e300;
       for (size_t i = 0; i < parts; ++i) {
-        for (size_t j = 0; j < parts; ++j) variance += out.box_units[i] * out.box_units[j] * c_(out.parameters[i], out.parameters[j]);
+        for (size_t j = 0; j < parts; ++j)
+          variance += out.box_units[i] * out.box_units[j] * c_(out.parameters[i], out.parameters[j]);
         sharpest_part = std::min(sharpest_part, c_(out.parameters[i], out.parameters[i]));
       }
       out.contraction = 1 - variance;
@@ -114,14 +118,17 @@ class CombinationFinder {
     for (size_t i = 0; i < c.parameters.size(); ++i) {
       const double a = c.coefficients[i];
       c.mean += a * mean_[c.parameters[i]];
-      for (size_t j = 0; j < c.parameters.size(); ++j) variance += a * c.coefficients[j] * own_covariance(c.parameters[i], c.parameters[j]);
+      for (size_t j = 0; j < c.parameters.size(); ++j)
+        variance += a * c.coefficients[j] * own_covariance(c.parameters[i], c.parameters[j]);
       const std::string number = std::abs(a) == 1 ? "" : fmt::format("{:g} ", std::abs(a));
       c.text += fmt::format("{}{}{}", i == 0 ? "" : a < 0 ? " - " : " + ", number, names_[c.parameters[i]]);
     }
     c.sd = std::sqrt(variance);
   }
 
-  double own_covariance(size_t k, size_t l) const { return c_(k, l) * (box_.hi[k] - box_.lo[k]) * (box_.hi[l] - box_.lo[l]) / 12; }
+  double own_covariance(size_t k, size_t l) const {
+    return c_(k, l) * (box_.hi[k] - box_.lo[k]) * (box_.hi[l] - box_.lo[l]) / 12;
+  }
 
   const Posterior& q_;
   const Box& box_;
@@ -143,7 +150,8 @@ std::string combination_sentence(const KnownCombination& c) {
 }
 
 // Modes, by the parameters in which they differ by more than a tenth of the box.
-std::vector<std::string> mode_sentences(const std::vector<Mode>& modes, const Box& box, const std::vector<std::string>& names) {
+std::vector<std::string> mode_sentences(const std::vector<Mode>& modes, const Box& box,
+                                        const std::vector<std::string>& names) {
   if (modes.size() < 2) return {"One explanation fits."};
   std::vector<size_t> differing;
   for (size_t k = 0; k < names.size(); ++k) {
@@ -151,7 +159,8 @@ std::vector<std::string> mode_sentences(const std::vector<Mode>& modes, const Bo
     for (const Mode& mode : modes) low = std::min(low, mode.theta[k]), high = std::max(high, mode.theta[k]);
     if (high - low > 0.1 * (box.hi[k] - box.lo[k])) differing.push_back(k);
   }
-  std::vector<std::string> lines = {fmt::format("{} explanations fit; the mean may lie between them, where nothing fits.", modes.size())};
+  std::vector<std::string> lines = {
+      fmt::format("{} explanations fit; the mean may lie between them, where nothing fits.", modes.size())};
   for (const Mode& mode : modes) {
     std::vector<std::string> values;
     for (const size_t k : differing) values.push_back(fmt::format("{} = {:.3g}", names[k], mode.theta[k]));
@@ -179,8 +188,12 @@ PosteriorVerdict posterior_verdict(const Posterior& q, const std::vector<std::st
                                 : contraction >= kNarrowedAbove ? Knowledge::kNarrowed
                                                                 : Knowledge::kOpen;
     const MarginalLaw marginal = q.marginal(k);
-    verdict.parameters.push_back({names[k], contraction, knowledge, marginal.cdf(box.lo[k] + strip), marginal.survival(box.hi[k] - strip)});
-    (knowledge == Knowledge::kIdentified ? identified : knowledge == Knowledge::kNarrowed ? narrowed : open).push_back(names[k]);
+    verdict.parameters.push_back(
+        {names[k], contraction, knowledge, marginal.cdf(box.lo[k] + strip), marginal.survival(box.hi[k] - strip)});
+    (knowledge == Knowledge::kIdentified ? identified
+     : knowledge == Knowledge::kNarrowed ? narrowed
+                                         : open)
+        .push_back(names[k]);
     if (knowledge != Knowledge::kIdentified) unknown.push_back(k);
   }
   verdict.combinations = CombinationFinder(q, names).find(unknown);
@@ -201,7 +214,8 @@ PosteriorVerdict posterior_verdict(const Posterior& q, const std::vector<std::st
       const double mass = low ? p.edge_low : p.edge_high;
       if (mass > kEdgeMass)
         say.push_back(
-            fmt::format("{} presses against the {} edge of its range ({:.0f} % of the mass within 2 % of it or beyond): unless that is a "
+            fmt::format("{} presses against the {} edge of its range ({:.0f} % of the mass within 2 % of it or "
+                        "beyond): unless that is a "
                         "natural limit, "
                         "the true value may lie outside what was trained.",
                         p.name, low ? "lower" : "upper", 100 * mass));

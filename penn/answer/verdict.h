@@ -1,5 +1,6 @@
-// What a posterior says, in words: which parameters are identified, which only in combination, which not at all, whether several
-// explanations fit, and whether the box cuts it off. Measured against the uniform prior: contraction = 1 - variance / prior variance.
+// What a posterior says, in words: which parameters are identified, which only in combination, which not at all,
+// whether several explanations fit, and whether the box cuts it off. Measured against the uniform prior: contraction =
+// 1 - variance / prior variance.
 #pragma once
 
 #include <string>
@@ -33,7 +34,7 @@ struct KnownCombination {
 struct PosteriorVerdict {
   std::vector<ParameterVerdict> parameters;
   std::vector<KnownCombination> combinations;  // at most three, best known first
-  std::vector<Mode> modes;                     // with at least 5 % of the weight, valleys of less than half a nat ignored
+  std::vector<Mode> modes;  // with at least 5 % of the weight, valleys of less than half a nat ignored
   std::vector<std::string> sentences;
   std::string text() const;  // one sentence per line
 };

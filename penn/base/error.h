@@ -9,7 +9,8 @@ namespace penn {
 
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message, std::string hint = "") : std::runtime_error(message), hint_(std::move(hint)) {}
+  explicit Error(const std::string& message, std::string hint = "")
+      : std::runtime_error(message), hint_(std::move(hint)) {}
   const std::string& hint() const { return hint_; }
   // The message and, on a line of its own, "hint: ...".
   std::string full_text() const { return hint_.empty() ? what() : std::string(what()) + "\nhint: " + hint_; }

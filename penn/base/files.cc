@@ -70,6 +70,8 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
-std::string version() { return PENN_VERSION; }
+std::string version() {
+  return PENN_VERSION;
+}
 
 }  // namespace penn

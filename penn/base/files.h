@@ -9,7 +9,8 @@ namespace penn {
 // Throws DataError where the file cannot be read.
 std::string read_text_file(const std::string& path);
 
-// The path of a shipped file ("systems/oup.toml"), or "" where there is none. Looked for in $PENN_SHARE, beside the program
+// The path of a shipped file ("systems/oup.toml"), or "" where there is none. Looked for in $PENN_SHARE, beside the
+// program
 // (../, ../share/penn) and in the source tree it was built from.
 std::string shared_file(const std::string& relative);
 // The names, without ending, of the shipped files of a folder, sorted.

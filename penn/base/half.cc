@@ -21,7 +21,8 @@ uint16_t narrow(float value) {
   const double size = std::abs(static_cast<double>(value));
   if (size >= 65520) return sign | kInfinity;  // half way to the next power of two
   const int exponent = size == 0 ? -14 : std::max(std::ilogb(size), -14);
-  // In units of the last place: below 1024 for numbers without the leading one, and a carry to 2048 moves into the exponent by itself.
+  // In units of the last place: below 1024 for numbers without the leading one, and a carry to 2048 moves into the
+  // exponent by itself.
   const int units = static_cast<int>(std::nearbyint(std::ldexp(size, 10 - exponent)));
   return static_cast<uint16_t>(sign | (((exponent + 14) << 10) + units));
 }

@@ -1,4 +1,5 @@
-// A JSON value that a header can hold with <nlohmann/json_fwd.hpp> alone: the whole of nlohmann/json.hpp takes seconds to compile in every file that sees it.
+// A JSON value that a header can hold with <nlohmann/json_fwd.hpp> alone: the whole of nlohmann/json.hpp takes seconds
+// to compile in every file that sees it.
 #pragma once
 
 #include <memory>

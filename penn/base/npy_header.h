@@ -1,4 +1,5 @@
-// The head of an NPY file, parsed by a small reader of Python literals: one dict of strings, booleans and a tuple of integers.
+// The head of an NPY file, parsed by a small reader of Python literals: one dict of strings, booleans and a tuple of
+// integers.
 #pragma once
 
 #include <cstddef>

@@ -52,7 +52,8 @@ class Pool {
   void grow(int count) {
     try {
       while (static_cast<int>(workers_.size()) < count)
-        workers_.emplace_back([this, number = static_cast<int>(workers_.size()) + 1, seen = round_] { serve(number, seen); });
+        workers_.emplace_back(
+            [this, number = static_cast<int>(workers_.size()) + 1, seen = round_] { serve(number, seen); });
     } catch (const std::system_error&) {
       // The system gives no more threads: the ones there are do all the work.
     }
@@ -104,7 +105,9 @@ class Pool {
 
 }  // namespace
 
-int processor_count() { return std::max(1, static_cast<int>(std::thread::hardware_concurrency())); }
+int processor_count() {
+  return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
 
 void parallel_for(int64_t tasks, int threads, const std::function<void(int64_t, int)>& body) {
   static Pool pool;

@@ -1,6 +1,7 @@
 // Counter-based random numbers: Philox4x32-7 (Salmon et al., SC'11; seven rounds are the
 // fewest that pass BigCrush, and a tenth of simulation time cheaper than ten). A draw is a pure function of
-// (seed, trajectory, attempt, stream, step), so a trajectory is the same bits on any number of threads and in any batch.
+// (seed, trajectory, attempt, stream, step), so a trajectory is the same bits on any number of threads and in any
+// batch.
 #pragma once
 
 #include <array>
@@ -37,8 +38,9 @@ struct RandomKey {
 
   // Words 4*block .. 4*block+3 of a stream.
   Quad words(uint32_t stream, uint32_t block) const {
-    return philox({block, stream | attempt << 16, static_cast<uint32_t>(trajectory), static_cast<uint32_t>(trajectory >> 32)},
-                  static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
+    return philox(
+        {block, stream | attempt << 16, static_cast<uint32_t>(trajectory), static_cast<uint32_t>(trajectory >> 32)},
+        static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32));
   }
   // Uniform in the open interval (0, 1), 53 bits; `index` numbers the draws of a stream.
   double uniform(uint32_t stream, uint32_t index) const {

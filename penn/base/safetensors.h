@@ -72,7 +72,8 @@ class SafetensorsFile {
   // The text of a metadata entry; ModelError when it is missing.
   const std::string& text(const std::string& key) const;
 
-  // The values of a tensor in C order; ModelError when it is missing or of another type. Half precision is read as float.
+  // The values of a tensor in C order; ModelError when it is missing or of another type. Half precision is read as
+  // float.
   template <class T>
   std::vector<T> read(std::string_view name) const {
     const TensorInfo& info = require(name, tensor_type<T>());

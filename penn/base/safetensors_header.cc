@@ -170,7 +170,8 @@ class HeaderHandler : public nlohmann::json_sax<json> {
     seen = true;
   }
   TensorType type_of(const std::string& text) const {
-    for (const TensorType type : {TensorType::kF16, TensorType::kF32, TensorType::kF64, TensorType::kI64, TensorType::kU8}) {
+    for (const TensorType type :
+         {TensorType::kF16, TensorType::kF32, TensorType::kF64, TensorType::kI64, TensorType::kU8}) {
       if (text == name_of(type)) return type;
     }
     refuse("tensor " + shown(key_) + " has the type " + shown(text) + ", known are F16, F32, F64, I64 and U8");

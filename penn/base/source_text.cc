@@ -38,8 +38,8 @@ void SourceText::fail(Position at, const std::string& message, const std::string
   const std::string number = std::to_string(at.line);
   const int room = std::max(1, static_cast<int>(quoted.size()) - column + 1);
   const std::string caret = "^" + std::string(std::clamp(at.length, 1, room) - 1, '~');
-  throw SystemError(fmt::format("{}:{}:{}: {}\n  {} | {}\n  {:{}} | {:>{}}{}", name_, at.line, at.column, message, number, quoted, "",
-                                number.size(), "", column - 1, caret),
+  throw SystemError(fmt::format("{}:{}:{}: {}\n  {} | {}\n  {:{}} | {:>{}}{}", name_, at.line, at.column, message,
+                                number, quoted, "", number.size(), "", column - 1, caret),
                     hint);
 }
 

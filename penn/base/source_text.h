@@ -9,7 +9,9 @@
 
 namespace penn {
 
-inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
 
 struct Position {
   int line = 0;    // from 1; 0: the file as a whole
@@ -24,7 +26,8 @@ class SourceText {
   const std::string& text() const { return text_; }
   std::string line(int number) const;  // without its end of line; empty where there is none
 
-  [[noreturn]] void fail(Position at, const std::string& message, const std::string& hint = "") const;  // throws SystemError
+  [[noreturn]] void fail(Position at, const std::string& message,
+                         const std::string& hint = "") const;  // throws SystemError
 
  private:
   std::string name_, text_;
@@ -40,7 +43,8 @@ std::string closest_name(const std::string& name, const Names& candidates) {
   std::string best;
   int best_distance = static_cast<int>(name.size()) / 3 + 2;  // short names must be nearly right
   for (const std::string& candidate : candidates) {
-    if (std::abs(static_cast<int>(candidate.size()) - static_cast<int>(name.size())) >= best_distance) continue;  // a name may be very long
+    if (std::abs(static_cast<int>(candidate.size()) - static_cast<int>(name.size())) >= best_distance)
+      continue;  // a name may be very long
     const int distance = edit_distance(name, candidate);
     if (distance < best_distance) best = candidate, best_distance = distance;
   }

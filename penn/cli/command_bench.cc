@@ -13,10 +13,10 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
+#include "penn/cli/command_bench_network.h"
 #include "penn/cli/outputs.h"
 #include "penn/simulate/simulator.h"
 #include "penn/system/load_system.h"
-#include "penn/cli/command_bench_network.h"
 
 namespace penn {
 namespace {
@@ -31,10 +31,12 @@ double seconds_of(const std::function<void()>& work) {
 
 struct Timed {
   Timed(const SystemChoice& choice, int threads, KernelChoice kernel, int64_t batch_size, double least_seconds)
-      : simulator(choice.system, choice.observation, {.seed = 1, .threads = threads, .kernel = kernel}), batch(batch_size), seconds(least_seconds) {}
+      : simulator(choice.system, choice.observation, {.seed = 1, .threads = threads, .kernel = kernel}),
+        batch(batch_size),
+        seconds(least_seconds) {}
   const Simulator simulator;
-  const int64_t batch;   // trajectories of one call
-  const double seconds;  // each of the three runs takes at least this long
+  const int64_t batch;    // trajectories of one call
+  const double seconds;   // each of the three runs takes at least this long
   double per_second = 0;  // trajectories, the median of three runs
   uint64_t signature = 0;
 };
@@ -48,13 +50,17 @@ void measure(std::vector<std::unique_ptr<Timed>>& list) {
       Timed& timed = *list[k];
       std::vector<float> theta(static_cast<size_t>(timed.batch * timed.simulator.parameters()));
       std::vector<float> z(static_cast<size_t>(timed.batch * timed.simulator.length() * timed.simulator.channels()));
-      const auto once = [&] { timed.simulator.run(first, timed.batch, theta.data(), z.data()), first += static_cast<uint64_t>(timed.batch); };
+      const auto once = [&] {
+        timed.simulator.run(first, timed.batch, theta.data(), z.data()), first += static_cast<uint64_t>(timed.batch);
+      };
       if (run == 0) {  // warm up, and the signature: the bits of the first 64 trajectories
         first = 0;
         once();
         timed.signature = 0xcbf29ce484222325u;
-        const size_t values = static_cast<size_t>(std::min<int64_t>(timed.batch, 64) * timed.simulator.length() * timed.simulator.channels());
-        for (size_t i = 0; i < values; ++i) timed.signature = (timed.signature ^ std::bit_cast<uint32_t>(z[i])) * 0x100000001b3u;
+        const size_t values = static_cast<size_t>(std::min<int64_t>(timed.batch, 64) * timed.simulator.length() *
+                                                  timed.simulator.channels());
+        for (size_t i = 0; i < values; ++i)
+          timed.signature = (timed.signature ^ std::bit_cast<uint32_t>(z[i])) * 0x100000001b3u;
         continue;
       }
       int64_t done = 0;
@@ -72,7 +78,8 @@ void measure(std::vector<std::unique_ptr<Timed>>& list) {
 // Mean number of time steps of one trajectory.
 double steps_per_trajectory(const System& system, int64_t length) {
   const IntRange burn_in = system.simulation.burn_in;
-  return (0.5 * static_cast<double>(burn_in.low + burn_in.high) + static_cast<double>(length) - 1) * static_cast<double>(system.simulation.steps_per_sample);
+  return (0.5 * static_cast<double>(burn_in.low + burn_in.high) + static_cast<double>(length) - 1) *
+         static_cast<double>(system.simulation.steps_per_sample);
 }
 
 int bench_simulate(const std::vector<std::string>& wanted, int threads, double seconds, const std::string& json_file) {
@@ -80,10 +87,14 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
   uint64_t signature = 0;
   const bool quiet = json_file == "-";
   check_outputs({json_file}, {});
-  if (!quiet) fmt::print("{:<11} {:>14} {:>10} {:>8} {:>12} {:>12}\n", "system", "trajectories/s", "Msteps/s", "x lanes", "x reference", "noise share");
+  if (!quiet)
+    fmt::print("{:<11} {:>14} {:>10} {:>8} {:>12} {:>12}\n", "system", "trajectories/s", "Msteps/s", "x lanes",
+               "x reference", "noise share");
   for (const std::string& name : wanted) {
     const SystemChoice choice = load_system(name);
-    const int64_t few = 32 * std::max(1, threads > 0 ? threads : processor_count());  // for the reference: the same steps on fewer trajectories
+    const int64_t few =
+        32 * std::max(1, threads > 0 ? threads
+                                     : processor_count());  // for the reference: the same steps on fewer trajectories
     std::vector<std::unique_ptr<Timed>> list;
     list.push_back(std::make_unique<Timed>(choice, threads, KernelChoice::kAutomatic, 2048, seconds));
     list.push_back(std::make_unique<Timed>(choice, threads, KernelChoice::kLanes, 2048, seconds));
@@ -92,22 +103,38 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
     measure(list);
     const Timed &fast = *list[0], &lanes = *list[1], &noise = *list[2], &reference = *list[3];
     const double million_steps = fast.per_second * steps_per_trajectory(choice.system, fast.simulator.length()) / 1e6;
-    const double to_lanes = fast.per_second / lanes.per_second, to_reference = fast.per_second / reference.per_second, noise_share = fast.per_second / noise.per_second;
+    const double to_lanes = fast.per_second / lanes.per_second, to_reference = fast.per_second / reference.per_second,
+                 noise_share = fast.per_second / noise.per_second;
     if (!quiet)
-      fmt::print("{:<11} {:>14.0f} {:>10.0f} {:>8.2f} {:>12.0f} {:>10.0f} %\n", name, fast.per_second, million_steps, to_lanes, to_reference, 100 * noise_share);
+      fmt::print("{:<11} {:>14.0f} {:>10.0f} {:>8.2f} {:>12.0f} {:>10.0f} %\n", name, fast.per_second, million_steps,
+                 to_lanes, to_reference, 100 * noise_share);
     std::fflush(stdout);
-    rows.push_back({{"system", name}, {"trajectories_per_second", fast.per_second}, {"million_steps_per_second", million_steps},
-                    {"lanes_trajectories_per_second", lanes.per_second}, {"ratio_to_lanes", to_lanes}, {"lanes_give_the_same_bits", lanes.signature == fast.signature},
-                    {"interpreter_trajectories_per_second", reference.per_second}, {"ratio_to_interpreter", to_reference}, {"noise_share", noise_share},
-                    {"kernel", fast.simulator.kernel_description()}, {"length", fast.simulator.length()}});
+    rows.push_back({{"system", name},
+                    {"trajectories_per_second", fast.per_second},
+                    {"million_steps_per_second", million_steps},
+                    {"lanes_trajectories_per_second", lanes.per_second},
+                    {"ratio_to_lanes", to_lanes},
+                    {"lanes_give_the_same_bits", lanes.signature == fast.signature},
+                    {"interpreter_trajectories_per_second", reference.per_second},
+                    {"ratio_to_interpreter", to_reference},
+                    {"noise_share", noise_share},
+                    {"kernel", fast.simulator.kernel_description()},
+                    {"length", fast.simulator.length()}});
     signature = (signature ^ fast.signature) * 0x9e3779b97f4a7c15u;
   }
   const int used = threads > 0 ? threads : processor_count();
-  const json result = {{"penn", version()}, {"bench", "simulate"}, {"threads", used}, {"systems", rows}, {"signature", fmt::format("{:016x}", signature)}};
+  const json result = {{"penn", version()},
+                       {"bench", "simulate"},
+                       {"threads", used},
+                       {"systems", rows},
+                       {"signature", fmt::format("{:016x}", signature)}};
   if (quiet) fmt::print("{}\n", result.dump(2));
   else
-    fmt::print("{} threads; x lanes: times the speed of the lane interpreter, x reference: of the reference interpreter; noise share: time spent on noise,\n"
-               "setup and copying; signature {:016x}\n", used, signature);
+    fmt::print(
+        "{} threads; x lanes: times the speed of the lane interpreter, x reference: of the reference interpreter; "
+        "noise share: time spent on noise,\n"
+        "setup and copying; signature {:016x}\n",
+        used, signature);
   if (!json_file.empty() && !quiet) write_file_atomically(json_file, result.dump(2) + "\n");
   return 0;
 }
@@ -124,12 +151,19 @@ void add_command_bench(Command& app, Run& run) {
     std::string json_file;
   };
   auto options = std::make_shared<BenchOptions>();
-  Command simulate = command.add_command("simulate", "Trajectories per second of the simulator, beside its interpreters");
+  Command simulate =
+      command.add_command("simulate", "Trajectories per second of the simulator, beside its interpreters");
   simulate.add_option("SYSTEM", options->systems, "Systems to measure (default: the five shipped ones)");
   simulate.add_option("--threads", options->threads, "Number of threads (default: one per processor)").between(1, 1024);
-  simulate.add_option("--seconds", options->seconds, "Time of one measurement; the median of three is reported").between_numbers(0.01, 1000).show_default();
+  simulate.add_option("--seconds", options->seconds, "Time of one measurement; the median of three is reported")
+      .between_numbers(0.01, 1000)
+      .show_default();
   simulate.add_option("--json", options->json_file, "Write the result as JSON to a file, or to standard output with -");
-  simulate.when_chosen([options, &run] { run = [options] { return bench_simulate(options->systems, options->threads, options->seconds, options->json_file); }; });
+  simulate.when_chosen([options, &run] {
+    run = [options] {
+      return bench_simulate(options->systems, options->threads, options->seconds, options->json_file);
+    };
+  });
 
   add_bench_network(command, run);
 }

@@ -14,12 +14,12 @@
 #include "penn/base/parallel.h"
 #include "penn/cli/outputs.h"
 #include "penn/model/estimator.h"
-#include "penn/network/lane_tile.h"
 #include "penn/model/measure_familiarity.h"
+#include "penn/network/lane_tile.h"
+#include "penn/system/load_system.h"
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/optimiser.h"
-#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {
@@ -52,7 +52,8 @@ double measure_peak_gflops(int threads) {
   const double seconds = median_seconds(5, [&] {
     parallel_for(threads, threads, [&](int64_t, int) {
       std::array<lanes::F, kSums> sum;
-      for (int i = 0; i < kSums; ++i) sum[i] = lanes::splat(0.1f * static_cast<float>(i));  // different, or the compiler keeps only one
+      for (int i = 0; i < kSums; ++i)
+        sum[i] = lanes::splat(0.1f * static_cast<float>(i));  // different, or the compiler keeps only one
       lanes::F factor = lanes::splat(0.999f), term = lanes::splat(1e-3f);
       for (int step = 0; step < kSteps; ++step) {
         asm volatile("" : "+x"(factor), "+x"(term));  // so that the loop is neither shortened nor removed
@@ -85,12 +86,14 @@ std::vector<Preset> find_presets(const std::vector<std::string>& names, const Sy
   for (const std::string& name : names) {
     TrainOptions options = preset_options(name, choice.system);
     options.lengths = {length, length};
-    list.push_back({name, network_for(options, choice.system, choice.observation), optimiser_for(options), name == "paper" ? 3 : 41});
+    list.push_back({name, network_for(options, choice.system, choice.observation), optimiser_for(options),
+                    name == "paper" ? 3 : 41});
   }
   return list;
 }
 
-json train_row(const SystemChoice& choice, const BenchNetworkOptions& o, const Preset& preset, const TrajectoryBatch& batch, double simulating, double peak) {
+json train_row(const SystemChoice& choice, const BenchNetworkOptions& o, const Preset& preset,
+               const TrajectoryBatch& batch, double simulating, double peak) {
   const int threads = o.threads;
   Network network(preset.network);
   network.set_random_weights(1);
@@ -102,13 +105,19 @@ json train_row(const SystemChoice& choice, const BenchNetworkOptions& o, const P
     gradients.compute(network, {&batch, 1}, theta, {.balance = 0.3, .auxiliary = 0.5}, threads);
     optimiser.step(network.weights(), gradients.gradient(), 2e-4, threads);
   });
-  const double count = static_cast<double>(batch.count), flops = 3 * count * flops_forward(network, batch.length) + optimiser.flops_per_step();
-  return {{"preset", preset.name}, {"trajectories_per_second", count / seconds}, {"with_simulating_per_second", count / (seconds + simulating)},
-          {"simulating_share", simulating / (seconds + simulating)}, {"gflops", flops / seconds * 1e-9}, {"share_of_peak", flops / seconds * 1e-9 / peak}};
+  const double count = static_cast<double>(batch.count),
+               flops = 3 * count * flops_forward(network, batch.length) + optimiser.flops_per_step();
+  return {{"preset", preset.name},
+          {"trajectories_per_second", count / seconds},
+          {"with_simulating_per_second", count / (seconds + simulating)},
+          {"simulating_share", simulating / (seconds + simulating)},
+          {"gflops", flops / seconds * 1e-9},
+          {"share_of_peak", flops / seconds * 1e-9 / peak}};
 }
 
 // An estimator that has learned nothing.
-Estimator random_estimator(const SystemChoice& choice, const NetworkOptions& options, const TrajectoryBatch& batch, int threads) {
+Estimator random_estimator(const SystemChoice& choice, const NetworkOptions& options, const TrajectoryBatch& batch,
+                           int threads) {
   Model model{"random", {}, choice.system, choice.observation, Network(options)};
   model.network.set_random_weights(1);
   model.network.fit_input_scaling(batch.z.data(), batch.count, batch.length, threads);
@@ -119,11 +128,17 @@ Estimator random_estimator(const SystemChoice& choice, const NetworkOptions& opt
   return Estimator(std::move(model), threads);
 }
 
-json infer_row(const SystemChoice& choice, const BenchNetworkOptions& o, const Preset& preset, const TrajectoryBatch& batch, double peak) {
+json infer_row(const SystemChoice& choice, const BenchNetworkOptions& o, const Preset& preset,
+               const TrajectoryBatch& batch, double peak) {
   const Estimator estimator = random_estimator(choice, preset.network, batch, o.threads);
-  const double seconds = median_seconds(5, [&] { estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); });
-  const double count = static_cast<double>(batch.count), flops = count * flops_forward(Network(preset.network), batch.length);
-  return {{"preset", preset.name}, {"trajectories_per_second", count / seconds}, {"gflops", flops / seconds * 1e-9}, {"share_of_peak", flops / seconds * 1e-9 / peak}};
+  const double seconds =
+      median_seconds(5, [&] { estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); });
+  const double count = static_cast<double>(batch.count),
+               flops = count * flops_forward(Network(preset.network), batch.length);
+  return {{"preset", preset.name},
+          {"trajectories_per_second", count / seconds},
+          {"gflops", flops / seconds * 1e-9},
+          {"share_of_peak", flops / seconds * 1e-9 / peak}};
 }
 
 int bench(BenchNetworkOptions o, bool is_training) {
@@ -131,27 +146,37 @@ int bench(BenchNetworkOptions o, bool is_training) {
   if (o.threads < 1) o.threads = processor_count();
   const bool quiet = o.json_file == "-";
   const double peak = measure_peak_gflops(o.threads);
-  if (!quiet) fmt::print("{} threads, {} lanes, peak {:.0f} GFLOP/s; length {}, {} trajectories at a time\n", o.threads, kVector, peak, o.length, o.batch);
+  if (!quiet)
+    fmt::print("{} threads, {} lanes, peak {:.0f} GFLOP/s; length {}, {} trajectories at a time\n", o.threads, kVector,
+               peak, o.length, o.batch);
   json rows = json::array();
   for (const std::string& name : o.systems) {
     const SystemChoice choice = load_system(name);
-    const auto stream = make_fresh_stream(choice.system, choice.observation, {.seed = 1, .threads = o.threads}, o.batch, {o.length, o.length});
+    const auto stream = make_fresh_stream(choice.system, choice.observation, {.seed = 1, .threads = o.threads}, o.batch,
+                                          {o.length, o.length});
     TrajectoryBatch batch;
     int64_t number = 0;
     const double simulating = median_seconds(5, [&] { stream->fill(number++, batch); });
     for (const Preset& preset : find_presets(o.presets, choice, o.length)) {
-      json row = is_training ? train_row(choice, o, preset, batch, simulating, peak) : infer_row(choice, o, preset, batch, peak);
+      json row = is_training ? train_row(choice, o, preset, batch, simulating, peak)
+                             : infer_row(choice, o, preset, batch, peak);
       row["system"] = name;
       rows.push_back(row);
       if (quiet) continue;
-      fmt::print("{:<10} {:<6} {:>7.0f} trajectories/s  {:>5.0f} GFLOP/s in matrix products, {:>2.0f} % of peak", name, preset.name, row["trajectories_per_second"].get<double>(),
-                 row["gflops"].get<double>(), 100 * row["share_of_peak"].get<double>());
-      if (is_training) fmt::print("  {:>6.0f}/s with simulating ({:.0f} % of the time)", row["with_simulating_per_second"].get<double>(), 100 * row["simulating_share"].get<double>());
+      fmt::print("{:<10} {:<6} {:>7.0f} trajectories/s  {:>5.0f} GFLOP/s in matrix products, {:>2.0f} % of peak", name,
+                 preset.name, row["trajectories_per_second"].get<double>(), row["gflops"].get<double>(),
+                 100 * row["share_of_peak"].get<double>());
+      if (is_training)
+        fmt::print("  {:>6.0f}/s with simulating ({:.0f} % of the time)",
+                   row["with_simulating_per_second"].get<double>(), 100 * row["simulating_share"].get<double>());
       fmt::print("\n");
       std::fflush(stdout);
     }
   }
-  const json result = {{"penn", version()}, {"bench", is_training ? "train" : "infer"}, {"threads", o.threads}, {"length", o.length}, {"batch", o.batch}, {"peak_gflops", peak}, {"rows", rows}};
+  const json result = {{"penn", version()},    {"bench", is_training ? "train" : "infer"},
+                       {"threads", o.threads}, {"length", o.length},
+                       {"batch", o.batch},     {"peak_gflops", peak},
+                       {"rows", rows}};
   if (quiet) fmt::print("{}\n", result.dump(2));
   else if (!o.json_file.empty()) write_file_atomically(o.json_file, result.dump(2) + "\n");
   return 0;

@@ -25,14 +25,16 @@ struct CalibrateOptions {
 int calibrate_model(const CalibrateOptions& o) {
   const std::filesystem::path file = find_model(o.model);
   std::error_code ignored;
-  if (!o.force && std::filesystem::exists(o.output, ignored)) throw ModelError(fmt::format("'{}' exists", o.output), "choose another name, or replace it with --force");
+  if (!o.force && std::filesystem::exists(o.output, ignored))
+    throw ModelError(fmt::format("'{}' exists", o.output), "choose another name, or replace it with --force");
   check_outputs({o.output}, {file.string()});
   Model model = open_model(file);
   const IntRange trained = model.info.lengths;
   const std::set<int64_t> given(o.lengths.begin(), o.lengths.end());
   WidthOptions options{.lengths = {given.begin(), given.end()}, .count = o.count, .threads = o.threads};
   for (const int64_t length : given)
-    if (length < trained.low || length > trained.high) fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", length, trained.low, trained.high);
+    if (length < trained.low || length > trained.high)
+      fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", length, trained.low, trained.high);
   catch_interrupts();
   std::optional<WidthCorrection> widths;
   {
@@ -49,7 +51,8 @@ int calibrate_model(const CalibrateOptions& o) {
   }
   model.info.widths = *widths;
   save_model(o.output, model);
-  fmt::print("{}: widths of the posteriors times, measured on {} fresh trajectories of each length,\n{}", o.output, widths->trajectories, describe_widths(*widths, model.system));
+  fmt::print("{}: widths of the posteriors times, measured on {} fresh trajectories of each length,\n{}", o.output,
+             widths->trajectories, describe_widths(*widths, model.system));
   if (!trained.is_single() && widths->lengths.size() == 1) fmt::print("these factors are used at every length\n");
   warn_of_wrong_widths(*widths);
   return 0;
@@ -59,11 +62,17 @@ int calibrate_model(const CalibrateOptions& o) {
 
 void add_command_calibrate(Command& app, Run& run) {
   auto options = std::make_shared<CalibrateOptions>();
-  Command command = app.add_command("calibrate", "Set the widths of a model's posteriors on fresh trajectories, as `penn train` does at its end");
+  Command command = app.add_command(
+      "calibrate", "Set the widths of a model's posteriors on fresh trajectories, as `penn train` does at its end");
   command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
   command.add_option("-o,--output", options->output, "Model file to write").required();
-  command.add_option("-n,--count", options->count, "Number of trajectories, over all lengths").between(1000, 1000000).show_default();
-  command.add_option("--length", options->lengths, "Samples per trajectory, one length or several, with commas (default: the ends and the middle of the trained range)")
+  command.add_option("-n,--count", options->count, "Number of trajectories, over all lengths")
+      .between(1000, 1000000)
+      .show_default();
+  command
+      .add_option("--length", options->lengths,
+                  "Samples per trajectory, one length or several, with commas (default: the ends and the middle of the "
+                  "trained range)")
       .with_commas()
       .between(2, 1000000000);
   command.add_option("--threads", options->threads, "Number of threads (default: one per processor)").between(1, 1024);

@@ -1,5 +1,6 @@
-// penn calibrate: a trained model in, the same one with the widths of its posteriors set on fresh trajectories out. `penn train` does it at its end; this is for
-// models trained without, and for those who want it at the length of their data.
+// penn calibrate: a trained model in, the same one with the widths of its posteriors set on fresh trajectories out.
+// `penn train` does it at its end; this is for models trained without, and for those who want it at the length of their
+// data.
 #pragma once
 
 #include "penn/cli/command_line.h"

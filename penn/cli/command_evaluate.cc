@@ -42,12 +42,15 @@ int evaluate_model(EvaluateOptions& options) {
   if (!result.kernel_warning.empty()) fmt::print(stderr, "warning: {}\n", result.kernel_warning);
   const IntRange lengths = estimator.info().lengths;
   if (result.length < lengths.low || result.length > lengths.high)
-    fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", result.length, lengths.low, lengths.high);
-  const std::string json = options.json_file.empty() ? "" : dump_json(evaluation_to_json(result, options.model, options.evaluation));
+    fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", result.length, lengths.low,
+               lengths.high);
+  const std::string json =
+      options.json_file.empty() ? "" : dump_json(evaluation_to_json(result, options.model, options.evaluation));
   if (options.json_file == "-") fmt::print("{}", json);
   else fmt::print("{}", evaluation_text(result, options.model));
   if (!json.empty() && options.json_file != "-") write_file_atomically(options.json_file, json);
-  if (!options.report_file.empty()) write_file_atomically(options.report_file, evaluation_page(estimator, result, options.model, options.evaluation));
+  if (!options.report_file.empty())
+    write_file_atomically(options.report_file, evaluation_page(estimator, result, options.model, options.evaluation));
   return !result.is_complete ? 130 : result.report.failed ? kNotCalibrated : 0;
 }
 
@@ -55,18 +58,21 @@ int evaluate_model(EvaluateOptions& options) {
 
 void add_command_evaluate(Command& app, Run& run) {
   auto options = std::make_shared<EvaluateOptions>();
-  Command command = app.add_command("evaluate", "Accuracy and calibration of a model; exit code 3 when it is not calibrated");
+  Command command =
+      app.add_command("evaluate", "Accuracy and calibration of a model; exit code 3 when it is not calibrated");
   command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
   EvaluationOptions& o = options->evaluation;
   Option count = command.add_option("-n,--count", o.count, "Number of trajectories; with --data by default all")
-      .between(1, 1000000000)
-      .show_default();
+                     .between(1, 1000000000)
+                     .show_default();
   command.add_option("--data", o.data, "Directory of `penn simulate` to use instead of fresh trajectories");
   command.add_option("--length", o.length, "Samples per trajectory (default: the system's)").between(2, 1000000000);
   command.add_option("--seed", o.seed, "Seed of the trajectories").show_default();
   command.add_option("--threads", o.threads, "Number of threads (default: one per processor)").between(1, 1024);
   o.gap_count = 100;  // an exact posterior costs a second or so
-  command.add_option("--exact", o.gap_count, "Trajectories to compare with the exact posterior, where the equations give it; 0: none")
+  command
+      .add_option("--exact", o.gap_count,
+                  "Trajectories to compare with the exact posterior, where the equations give it; 0: none")
       .between(0, 1000000000)
       .show_default();
   command.add_option("--json", options->json_file, "Write everything as JSON to a file, or to standard output with -");

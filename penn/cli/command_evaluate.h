@@ -1,4 +1,5 @@
-// penn evaluate: accuracy and calibration of a model on trajectories with known parameters. Exit code 3 when calibration fails.
+// penn evaluate: accuracy and calibration of a model on trajectories with known parameters. Exit code 3 when
+// calibration fails.
 #pragma once
 
 #include "penn/cli/command_line.h"

@@ -7,14 +7,14 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "penn/answer/draws.h"
+#include "penn/answer/infer.h"
+#include "penn/answer/inference.h"
+#include "penn/answer/inference_text.h"
 #include "penn/base/atomic_file.h"
 #include "penn/base/error.h"
 #include "penn/cli/outputs.h"
-#include "penn/answer/draws.h"
-#include "penn/answer/inference.h"
 #include "penn/report/result_page.h"
-#include "penn/answer/inference_text.h"
-#include "penn/answer/infer.h"
 
 namespace penn {
 namespace {
@@ -40,16 +40,21 @@ std::vector<double> read_truth(const std::vector<std::string>& given, const Syst
     char* end = nullptr;
     const double value = equals == std::string::npos ? 0 : std::strtod(text.c_str() + equals + 1, &end);
     if (index < 0 || end == text.c_str() + equals + 1 || *end != '\0' || !std::isfinite(value))
-      throw UsageError(fmt::format("--truth {}: not a parameter and its value", text), fmt::format("for example: --truth {}={:g}", system.parameters[0].name, system.parameters[0].range.high));
+      throw UsageError(
+          fmt::format("--truth {}: not a parameter and its value", text),
+          fmt::format("for example: --truth {}={:g}", system.parameters[0].name, system.parameters[0].range.high));
     truth[static_cast<size_t>(index)] = value;
   }
   for (size_t k = 0; k < truth.size(); ++k)
-    if (std::isnan(truth[k])) throw UsageError(fmt::format("--truth does not say the value of {}", system.parameters[k].name), "give all parameters, separated by commas");
+    if (std::isnan(truth[k]))
+      throw UsageError(fmt::format("--truth does not say the value of {}", system.parameters[k].name),
+                       "give all parameters, separated by commas");
   return truth;
 }
 
 int infer_files(const InferOptions& options) {
-  if (options.samples_given && options.draws_file.empty()) throw UsageError("--samples needs a file for the draws", "add --draws FILE");
+  if (options.samples_given && options.draws_file.empty())
+    throw UsageError("--samples needs a file for the draws", "add --draws FILE");
   std::vector<std::string> inputs = options.data;
   inputs.push_back(find_model(options.model).string());
   check_outputs({options.json_file, options.draws_file, options.report_file}, inputs);
@@ -57,7 +62,8 @@ int infer_files(const InferOptions& options) {
   const ObservationFormat format = observation_format(estimator);
   std::vector<ObservedTrajectory> observed;
   for (const std::string& file : options.data)
-    for (ObservedTrajectory& trajectory : read_observations(file, format, options.observation)) observed.push_back(std::move(trajectory));
+    for (ObservedTrajectory& trajectory : read_observations(file, format, options.observation))
+      observed.push_back(std::move(trajectory));
   const std::vector<double> truth = read_truth(options.truth, estimator.system());
   std::vector<Inference> answers = infer(estimator, options.model, observed);
   if (options.combine) answers = {combine_inferences(answers)};
@@ -69,13 +75,14 @@ int infer_files(const InferOptions& options) {
     throw UsageError("--predictive compares one trajectory with its own posterior", "leave out --combine");
   if (options.predictive > 0)
     for (size_t i = 0; i < answers.size(); ++i) try {
-        answers[i].predictive =
-            check_predictive(estimator.system(), estimator.observation(), answers[i].posterior, as_seen(estimator.info(), observed[i]).z, observed[i].sampling,
-                             {.draws = options.predictive, .seed = options.seed, .threads = options.threads});
+        answers[i].predictive = check_predictive(
+            estimator.system(), estimator.observation(), answers[i].posterior, as_seen(estimator.info(), observed[i]).z,
+            observed[i].sampling, {.draws = options.predictive, .seed = options.seed, .threads = options.threads});
         for (const std::string& warning : answers[i].predictive->warnings) answers[i].warnings.push_back(warning);
       } catch (const UsageError&) {
         throw;
-      } catch (const Error& error) {  // a posterior outside the box, or where the system diverges: the answer stays, with its doubt
+      } catch (const Error& error) {  // a posterior outside the box, or where the system diverges: the answer stays,
+                                      // with its doubt
         answers[i].warnings.push_back(fmt::format("the predictive check could not be made: {}", error.what()));
       }
 
@@ -90,7 +97,9 @@ int infer_files(const InferOptions& options) {
     for (size_t i = 0; i < answers.size(); ++i) fmt::print("{}{}", i == 0 ? "" : "\n", inference_table(answers[i]));
   if (!options.json_file.empty() && options.json_file != "-") write_file_atomically(options.json_file, json);
   if (!options.draws_file.empty()) write_draws(options.draws_file, answers[0], options.samples, options.seed);
-  if (!options.report_file.empty()) write_file_atomically(options.report_file, inference_page(estimator.system(), estimator.observation(), answers, observed, truth));
+  if (!options.report_file.empty())
+    write_file_atomically(options.report_file,
+                          inference_page(estimator.system(), estimator.observation(), answers, observed, truth));
   return 0;
 }
 
@@ -103,22 +112,31 @@ void add_command_infer(Command& app, Run& run) {
   command.add_option("DATA", options->data, "CSV or NPY files: one trajectory each, or (B, n, d) for many").required();
   command
       .add_option("--columns", options->observation.columns,
-                   "Columns of a CSV file by name or number, in the order of the channels; the time first where wanted")
+                  "Columns of a CSV file by name or number, in the order of the channels; the time first where wanted")
       .with_commas()
       .one_word();
-  command.add_option("--sampling", options->observation.sampling, "Time between samples where the file has no time column")
+  command
+      .add_option("--sampling", options->observation.sampling, "Time between samples where the file has no time column")
       .positive();
   command.add_flag("--combine", options->combine, "All trajectories have the same parameters: one posterior from all");
-  command.add_option("--json", options->json_file,
-                      "Write JSON to a file, or to standard output with -: one object, or a list for several trajectories");
+  command.add_option(
+      "--json", options->json_file,
+      "Write JSON to a file, or to standard output with -: one object, or a list for several trajectories");
   Option samples = command.add_option("--samples", options->samples, "Number of posterior draws for --draws")
-                             .between(1, 100000000)
-                             .show_default();
-  command.add_option("--draws", options->draws_file, "Write posterior draws as CSV (lp__ and the parameters, as CmdStan does)");
-  command.add_option("--predictive", options->predictive, "Simulate from this many posterior draws and compare with the observation")
+                       .between(1, 100000000)
+                       .show_default();
+  command.add_option("--draws", options->draws_file,
+                     "Write posterior draws as CSV (lp__ and the parameters, as CmdStan does)");
+  command
+      .add_option("--predictive", options->predictive,
+                  "Simulate from this many posterior draws and compare with the observation")
       .between(10, 1000000);
   command.add_option("--report", options->report_file, "Write a page to look at (HTML, opens from disk)");
-  command.add_option("--truth", options->truth, "The true values where they are known, for the page: name=value,name=value").with_commas().one_word();
+  command
+      .add_option("--truth", options->truth,
+                  "The true values where they are known, for the page: name=value,name=value")
+      .with_commas()
+      .one_word();
   command.add_option("--seed", options->seed, "Seed of draws and simulations").show_default();
   command.add_option("--threads", options->threads, "Number of threads (default: one per processor)").between(1, 1024);
   command.when_chosen([options, samples, &run] {

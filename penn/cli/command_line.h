@@ -1,4 +1,5 @@
-// The command line as the commands see it. CLI11 does the work, in command_line.cc alone: its headers take ten seconds to compile.
+// The command line as the commands see it. CLI11 does the work, in command_line.cc alone: its headers take ten seconds
+// to compile.
 #pragma once
 
 #include <cstdint>
@@ -22,15 +23,16 @@ class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
   Option& required();
-  Option& show_default();     // in the help
-  Option& positive();         // a finite number
+  Option& show_default();  // in the help
+  Option& positive();      // a finite number
   Option& between(int64_t low, int64_t high);
   Option& between_numbers(double low, double high);
   Option& one_of(const std::vector<std::string>& words);
-  Option& one_of(const std::vector<std::string>& words, const std::string& text);  // what the help says instead of the list
+  Option& one_of(const std::vector<std::string>& words,
+                 const std::string& text);  // what the help says instead of the list
   Option& existing_folder();
-  Option& with_commas();      // several values in one word
-  Option& one_word();         // the next word is not a value too
+  Option& with_commas();  // several values in one word
+  Option& one_word();     // the next word is not a value too
   Option& excludes(const Option& other);
   bool is_given() const;
 
@@ -42,8 +44,9 @@ class Command {
  public:
   explicit Command(CLI::App* app) : app_(app) {}
   Command add_command(const std::string& name, const std::string& help);
-  void require_command();     // one of those added must be given
-  // names: "-n,--count", or a capital NAME for what has its place. T: std::string, double, int, int64_t, uint64_t, or a vector of std::string or int64_t.
+  void require_command();  // one of those added must be given
+  // names: "-n,--count", or a capital NAME for what has its place. T: std::string, double, int, int64_t, uint64_t, or a
+  // vector of std::string or int64_t.
   template <class T>
   Option add_option(const std::string& names, T& value, const std::string& help);
   Option add_flag(const std::string& names, bool& value, const std::string& help);

@@ -4,9 +4,9 @@
 
 #include <memory>
 
-#include "penn/cli/progress.h"
 #include "paper/reproduce.h"
 #include "paper/train_models.h"
+#include "penn/cli/progress.h"
 
 namespace penn {
 namespace {
@@ -23,8 +23,10 @@ int reproduce_command(ReproduceCommand& options) {
     fmt::print("{}", paper_item_list(options.reproduce.minutes));
     return 0;
   }
-  if (options.what.empty()) throw UsageError("nothing to reproduce", "give fig1 to fig19, tab1 to tab3, or all; see `penn reproduce --list`");
-  if (options.folder.empty()) throw UsageError("where to? -o DIR is missing", "for example: penn reproduce all -o gallery");
+  if (options.what.empty())
+    throw UsageError("nothing to reproduce", "give fig1 to fig19, tab1 to tab3, or all; see `penn reproduce --list`");
+  if (options.folder.empty())
+    throw UsageError("where to? -o DIR is missing", "for example: penn reproduce all -o gallery");
   const std::vector<PaperItem> items = find_paper_items(options.what);
   const bool all = items.size() == paper_items().size();
   ReproduceOptions& o = options.reproduce;
@@ -70,9 +72,14 @@ void add_command_reproduce(Command& app, Run& run) {
   ReproduceOptions& o = options->reproduce;
   command.add_option("WHAT", options->what, "fig1 to fig19, tab1 to tab3, or all");
   command.add_flag("--list", options->list, "What there is, what each needs, and roughly how long it takes");
-  command.add_option("-o,--output", options->folder, "Folder for the pages; models trained for them go to its folder models");
+  command.add_option("-o,--output", options->folder,
+                     "Folder for the pages; models trained for them go to its folder models");
   command.add_option("-n,--count", o.count, "Trajectories of an evaluation").between(100, 10000000).show_default();
-  command.add_option("--minutes", o.minutes, "Budget of one training; finished ones in the folder are kept, interrupted ones go on").positive().show_default();
+  command
+      .add_option("--minutes", o.minutes,
+                  "Budget of one training; finished ones in the folder are kept, interrupted ones go on")
+      .positive()
+      .show_default();
   command.add_option("--models", o.models, "Folder of the models (default: the shipped ones)").existing_folder();
   command.add_option("--seed", o.seed, "Seed of the evaluations").show_default();
   command.add_option("--threads", o.threads, "Number of threads (default: one per processor)").between(1, 1024);

@@ -11,9 +11,9 @@
 #include "penn/base/error.h"
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
-#include "penn/train/trainer.h"
-#include "penn/train/pilot.h"
 #include "penn/system/load_system.h"
+#include "penn/train/pilot.h"
+#include "penn/train/trainer.h"
 
 namespace penn {
 namespace {
@@ -47,7 +47,8 @@ IntRange parse_length(const std::string& text) {
     if (used != rest.size()) throw std::invalid_argument("");
     return {low, high};
   } catch (const std::logic_error&) {
-    throw UsageError(fmt::format("--length {}: not a number or a range low:high", text), "for example: --length 200:5000");
+    throw UsageError(fmt::format("--length {}: not a number or a range low:high", text),
+                     "for example: --length 200:5000");
   }
 }
 
@@ -66,10 +67,13 @@ TrainOptions options_from_preset(const TrainCommand& o, const System& system) {
   TrainOptions train = preset_options(o.values.preset, system);
   apply(o, train);
   if (train.minutes <= 0 && train.steps <= 0 && train.epochs <= 0) {
-    if (train.preset == "paper") throw UsageError(fmt::format("the system file of {} does not say how the paper trained it", system.name), "give --dataset, --batch and --epochs, or a section [paper]");
+    if (train.preset == "paper")
+      throw UsageError(fmt::format("the system file of {} does not say how the paper trained it", system.name),
+                       "give --dataset, --batch and --epochs, or a section [paper]");
     train.minutes = 10;
   }
-  // The paper's data set belongs to the paper's epochs; with another budget fresh trajectories are better, unless asked for.
+  // The paper's data set belongs to the paper's epochs; with another budget fresh trajectories are better, unless asked
+  // for.
   if (train.preset == "paper" && train.epochs == 0 && !o.command.is_given("--dataset")) train.dataset.clear();
   if (train.batch == 0) train.batch = 256;
   check_options(train);
@@ -80,24 +84,31 @@ TrainOptions options_from_checkpoint(const TrainCommand& o, const System& system
   const fs::path file = checkpoint_path(o.model);
   std::error_code ignored;
   if (!fs::exists(file, ignored))
-    throw ModelError(fmt::format("there is no unfinished training '{}'", file.string()), fs::exists(o.model, ignored) ? "the model is finished" : "start without --resume");
+    throw ModelError(fmt::format("there is no unfinished training '{}'", file.string()),
+                     fs::exists(o.model, ignored) ? "the model is finished" : "start without --resume");
   const Checkpoint checkpoint = read_checkpoint(file);
-  if (checkpoint.system_text != system.text || checkpoint.observation != system.observations[static_cast<size_t>(observation)].name)
-    throw ModelError(fmt::format("'{}' belongs to another system, another observation or another version of the system file", file.string()), "resume with the same system");
+  if (checkpoint.system_text != system.text ||
+      checkpoint.observation != system.observations[static_cast<size_t>(observation)].name)
+    throw ModelError(
+        fmt::format("'{}' belongs to another system, another observation or another version of the system file",
+                    file.string()),
+        "resume with the same system");
   TrainOptions wanted = checkpoint.options;
   apply(o, wanted);
   const std::vector<std::string> differing = differing_options(wanted, checkpoint.options);
   if (!differing.empty()) {
     std::string list;
     for (const std::string& name : differing) list += (list.empty() ? "" : ", ") + name;
-    throw ModelError(fmt::format("the unfinished training has other options: {}", list), "leave them out, or start anew with --force instead of --resume");
+    throw ModelError(fmt::format("the unfinished training has other options: {}", list),
+                     "leave them out, or start anew with --force instead of --resume");
   }
   return checkpoint.options;
 }
 
 std::string clock(double seconds) {
   const int64_t s = std::llround(seconds);
-  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60) : fmt::format("{}:{:02}", s / 60, s % 60);
+  return s >= 3600 ? fmt::format("{}:{:02}:{:02}", s / 3600, s / 60 % 60, s % 60)
+                   : fmt::format("{}:{:02}", s / 60, s % 60);
 }
 
 // One line that is rewritten on a terminal; in a pipe a line for every validation.
@@ -112,13 +123,17 @@ class Display {
     const Progress& p = *s.progress;
     if (s.is_validation) {
       wipe();
-      fmt::print(stderr, "{:>8}  step {:<8} {:>7.0f} trajectories/s ({:.0f} % simulating)  train NLL {:8.4f}  validation NLL {:8.4f}{}\n", clock(p.seconds), p.step,
-                 s.trajectories_per_second, 100 * s.simulating_share, s.train_nll, p.curve.back().validation_nll,
-                 p.curve.back().validation_nll <= p.best_nll ? "  best" : "");
+      fmt::print(stderr,
+                 "{:>8}  step {:<8} {:>7.0f} trajectories/s ({:.0f} % simulating)  train NLL {:8.4f}  validation NLL "
+                 "{:8.4f}{}\n",
+                 clock(p.seconds), p.step, s.trajectories_per_second, 100 * s.simulating_share, s.train_nll,
+                 p.curve.back().validation_nll, p.curve.back().validation_nll <= p.best_nll ? "  best" : "");
       return;
     }
     if (s.calibrated >= 0) {
-      if (!said_) fmt::print(stderr, "{}setting the widths of the posteriors, on fresh trajectories\n", is_terminal_ ? "\r\033[K" : "");
+      if (!said_)
+        fmt::print(stderr, "{}setting the widths of the posteriors, on fresh trajectories\n",
+                   is_terminal_ ? "\r\033[K" : "");
       said_ = true;
       if (!is_terminal_) return;
       shown_ = true;
@@ -130,7 +145,8 @@ class Display {
     if (!is_terminal_ || now - last_ < 0.5) return;
     last_ = now;
     shown_ = true;
-    fmt::print(stderr, "\r{:3.0f} %  {} left  step {}  {:.0f} trajectories/s  train NLL {:.4f}\033[K", 100 * s.share, clock(s.seconds_left), p.step, s.trajectories_per_second, s.train_nll);
+    fmt::print(stderr, "\r{:3.0f} %  {} left  step {}  {:.0f} trajectories/s  train NLL {:.4f}\033[K", 100 * s.share,
+               clock(s.seconds_left), p.step, s.trajectories_per_second, s.train_nll);
     std::fflush(stderr);
   }
 
@@ -151,17 +167,22 @@ bool choose_coordinates(const TrainCommand& o, const SystemChoice& choice, Train
     return true;
   }
   check_options(options);
-  if (!o.quiet) fmt::print(stderr, "a short training first, to see which parameters are hardly identified (--coordinates decides without it)\n");
+  if (!o.quiet)
+    fmt::print(
+        stderr,
+        "a short training first, to see which parameters are hardly identified (--coordinates decides without it)\n");
   Pilot pilot;
   {
     Display display(o.quiet);
-    pilot = try_coordinates(choice.system, choice.observation, run, [&](const TrainStatus& status) { display(status); });
+    pilot =
+        try_coordinates(choice.system, choice.observation, run, [&](const TrainStatus& status) { display(status); });
   }
   if (!pilot.is_complete) return false;
   options = options_after(pilot, options, choice.system);
   if (!o.quiet) {
     fmt::print(stderr, "width of the posterior, the box being 1:");
-    for (size_t k = 0; k < pilot.widths.size(); ++k) fmt::print(stderr, " {} {:.2f}", choice.system.parameters[k].name, pilot.widths[k]);
+    for (size_t k = 0; k < pilot.widths.size(); ++k)
+      fmt::print(stderr, " {} {:.2f}", choice.system.parameters[k].name, pilot.widths[k]);
     fmt::print(stderr, "\nthe training begins, with --coordinates {}\n", options.coordinates);
   }
   return true;
@@ -179,9 +200,11 @@ int train_command(const TrainCommand& o) {
   if (o.resume) {
     run.options = options_from_checkpoint(o, choice.system, choice.observation);
   } else {
-    if (!o.force && fs::exists(o.model, ignored)) throw ModelError(fmt::format("'{}' exists", o.model), "choose another name, or replace it with --force");
+    if (!o.force && fs::exists(o.model, ignored))
+      throw ModelError(fmt::format("'{}' exists", o.model), "choose another name, or replace it with --force");
     if (!o.force && fs::exists(checkpoint_path(o.model), ignored))
-      throw ModelError(fmt::format("'{}' is an unfinished training", checkpoint_path(o.model).string()), "go on with --resume, or start anew with --force");
+      throw ModelError(fmt::format("'{}' is an unfinished training", checkpoint_path(o.model).string()),
+                       "go on with --resume, or start anew with --force");
     run.options = options_from_preset(o, choice.system);
   }
   check_outputs({o.model}, {o.system});
@@ -201,18 +224,26 @@ int train_command(const TrainCommand& o) {
     fmt::print("stopped at step {}; go on with: penn train {} -o {} --resume\n", p.step, o.system, o.model);
     return 130;
   }
-  fmt::print("{}: validation NLL {:.4f} after {} steps, {} trajectories, {:.1f} minutes ({:.0f} % of it simulating); peak memory {:.0f} MB\n", o.model, p.best_nll, p.step,
-             p.step * run.options.batch, p.seconds / 60, 100 * result.simulating_share, memory);
+  fmt::print(
+      "{}: validation NLL {:.4f} after {} steps, {} trajectories, {:.1f} minutes ({:.0f} % of it simulating); peak "
+      "memory {:.0f} MB\n",
+      o.model, p.best_nll, p.step, p.step * run.options.batch, p.seconds / 60, 100 * result.simulating_share, memory);
   const WidthCorrection& widths = result.model->info.widths;
   if (!widths.is_empty()) {
     const auto [least, most] = std::minmax_element(widths.factors.begin(), widths.factors.end());
-    fmt::print("widths of the posteriors times {:.3f} to {:.3f}, measured on {} fresh trajectories of each of {} lengths\n", *least, *most, widths.trajectories, widths.lengths.size());
+    fmt::print(
+        "widths of the posteriors times {:.3f} to {:.3f}, measured on {} fresh trajectories of each of {} lengths\n",
+        *least, *most, widths.trajectories, widths.lengths.size());
   }
-  if (!result.widths_problem.empty()) fmt::print(stderr, "warning: the widths of the posteriors could not be set: {}\n", result.widths_problem);
+  if (!result.widths_problem.empty())
+    fmt::print(stderr, "warning: the widths of the posteriors could not be set: {}\n", result.widths_problem);
   warn_of_wrong_widths(widths);
   warn_of_divergence(p.simulated.discarded_share());
   if (p.skipped + p.bad_rows > 0)
-    fmt::print("{} steps and {} trajectories were skipped because their loss was not finite; {} times the weights were set back\n", p.skipped, p.bad_rows, p.rollbacks);
+    fmt::print(
+        "{} steps and {} trajectories were skipped because their loss was not finite; {} times the weights were set "
+        "back\n",
+        p.skipped, p.bad_rows, p.rollbacks);
   return 0;
 }
 
@@ -220,9 +251,13 @@ int train_command(const TrainCommand& o) {
 
 void add_command_train(Command& app, Run& run) {
   auto o = std::make_shared<TrainCommand>();
-  Command command = app.add_command("train", "Train a model: simulate, and learn to tell the parameters from a trajectory");
+  Command command =
+      app.add_command("train", "Train a model: simulate, and learn to tell the parameters from a trajectory");
   o->command = command;
-  command.add_option("SYSTEM", o->system, "System file or name of a shipped system, with :OBSERVATION where there are several").required();
+  command
+      .add_option("SYSTEM", o->system,
+                  "System file or name of a shipped system, with :OBSERVATION where there are several")
+      .required();
   command.add_option("-o,--output", o->model, "Model file to write").required();
   for_each_option([&]<class T>(const TrainOption<T>& option) {
     if (!option.help) return;
@@ -231,11 +266,13 @@ void add_command_train(Command& app, Run& run) {
       Option added = command.add_option(flag(option.name), o->values.*option.member, option.help);
       if (std::is_same_v<T, std::vector<std::string>>) added.with_commas();
       if (!option.words.empty()) added.one_of(option.words);
-      if (std::is_same_v<T, double> || option.low == 0) added.positive();  // 0 is for what is not given; other ranges are check_options'
+      if (std::is_same_v<T, double> || option.low == 0)
+        added.positive();  // 0 is for what is not given; other ranges are check_options'
     }
   });
   command.add_option("--threads", o->threads, "Number of threads (default: one per processor)").between(1, 1024);
-  command.add_option("--checkpoint-seconds", o->checkpoint_seconds, "Time between two checkpoints, at the most").show_default();
+  command.add_option("--checkpoint-seconds", o->checkpoint_seconds, "Time between two checkpoints, at the most")
+      .show_default();
   command.add_flag("--resume", o->resume, "Go on with an interrupted training");
   command.add_flag("--force", o->force, "Replace an existing model or unfinished training");
   command.add_flag("--quiet", o->quiet, "No progress lines");

@@ -16,7 +16,8 @@ InfoTarget find_info_target(const std::string& what) {
   }
   const std::string model = shipped_model(what);
   const std::string system = what.substr(0, what.rfind(':'));
-  const bool is_system = what.find('/') == std::string::npos && (!shared_file("systems/" + what + ".toml").empty() || !shared_file("systems/" + system + ".toml").empty());
+  const bool is_system = what.find('/') == std::string::npos && (!shared_file("systems/" + what + ".toml").empty() ||
+                                                                 !shared_file("systems/" + system + ".toml").empty());
   if (is_system) return {"", model};
   return {what.ends_with(".safetensors") ? what : model, ""};
 }

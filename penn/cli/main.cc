@@ -1,4 +1,5 @@
-// Call, catch, exit code: 0 done, 1 something was wrong with the input, 2 wrong usage, 3 evaluated and not calibrated, 130 interrupted.
+// Call, catch, exit code: 0 done, 1 something was wrong with the input, 2 wrong usage, 3 evaluated and not calibrated,
+// 130 interrupted.
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -39,7 +40,9 @@ int main(int argc, char** argv) {
   try {
     const int code = run();
     if (std::fflush(stdout) == 0) return code;
-    if (errno != EPIPE) fmt::print(stderr, "error: cannot write to standard output: {}\n", std::strerror(errno));  // EPIPE: the reader has seen enough
+    if (errno != EPIPE)
+      fmt::print(stderr, "error: cannot write to standard output: {}\n",
+                 std::strerror(errno));  // EPIPE: the reader has seen enough
     return 1;
   } catch (const penn::UsageError& error) {
     fmt::print(stderr, "error: {}\n", error.full_text());

@@ -26,11 +26,14 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
     const std::string& output = outputs[i];
     if (output.empty() || output == "-") continue;
     for (const std::string& input : inputs)
-      if (fs::equivalent(output, input, ignored)) throw UsageError(fmt::format("'{}' would be replaced by the result", output), "choose another name");
-    if (fs::exists(output, ignored) && !fs::is_regular_file(output, ignored) && !fs::is_directory(output, ignored)) continue;
+      if (fs::equivalent(output, input, ignored))
+        throw UsageError(fmt::format("'{}' would be replaced by the result", output), "choose another name");
+    if (fs::exists(output, ignored) && !fs::is_regular_file(output, ignored) && !fs::is_directory(output, ignored))
+      continue;
     for (size_t j = 0; j < i; ++j)
       if (outputs[j] != "-" && !outputs[j].empty() && place_of(outputs[j]) == place_of(output))
-        throw UsageError(fmt::format("'{}' is named for two results, and only the second would be left", output), "choose another name for one");
+        throw UsageError(fmt::format("'{}' is named for two results, and only the second would be left", output),
+                         "choose another name for one");
     const AtomicFile trial(output);  // never committed: leaves nothing behind
   }
 }

@@ -16,8 +16,11 @@ volatile std::sig_atomic_t interrupts = 0;
 }
 
 ProgressBar::ProgressBar(std::string what, int64_t total)
-    : what_(std::move(what)), total_(std::max<int64_t>(total, 1)), is_terminal_(isatty(STDERR_FILENO) != 0),
-      start_(std::chrono::steady_clock::now()), shown_(start_) {}
+    : what_(std::move(what)),
+      total_(std::max<int64_t>(total, 1)),
+      is_terminal_(isatty(STDERR_FILENO) != 0),
+      start_(std::chrono::steady_clock::now()),
+      shown_(start_) {}
 
 ProgressBar::~ProgressBar() {
   if (is_terminal_) fmt::print(stderr, "\r\033[K");
@@ -32,8 +35,9 @@ void ProgressBar::update(int64_t done) {
   const double share = static_cast<double>(done) / static_cast<double>(total_);
   constexpr int kWidth = 30;
   const int filled = static_cast<int>(share * kWidth);
-  fmt::print(stderr, "\r{} [{}{}] {:3.0f} %  {:.0f}/s  {:.0f} s left\033[K", what_, std::string(filled, '#'), std::string(kWidth - filled, '.'), 100 * share,
-             static_cast<double>(done) / seconds, share > 0 ? seconds / share - seconds : 0.0);
+  fmt::print(stderr, "\r{} [{}{}] {:3.0f} %  {:.0f}/s  {:.0f} s left\033[K", what_, std::string(filled, '#'),
+             std::string(kWidth - filled, '.'), 100 * share, static_cast<double>(done) / seconds,
+             share > 0 ? seconds / share - seconds : 0.0);
   std::fflush(stderr);
 }
 
@@ -48,20 +52,27 @@ void catch_interrupts() {
   sigaction(SIGHUP, &action, nullptr);
 }
 
-bool is_interrupted() { return interrupts > 0; }
+bool is_interrupted() {
+  return interrupts > 0;
+}
 
 void warn_of_divergence(double share) {
   if (share <= 0.02) return;
   fmt::print(stderr,
-             "warning: {:.0f} % of the trajectories diverged and were drawn anew: the parameters are no longer uniform in the box, and a posterior is given that the system does not diverge\n"
+             "warning: {:.0f} % of the trajectories diverged and were drawn anew: the parameters are no longer uniform "
+             "in the box, and a posterior is given that the system does not diverge\n"
              "hint: narrow the ranges to where the system is stable, or use a smaller step\n",
              100 * share);
 }
 
 void warn_of_wrong_widths(const WidthCorrection& widths) {
-  const bool is_wrong = std::any_of(widths.factors.begin(), widths.factors.end(), [](double f) { return std::abs(std::log(f)) > 0.95 * std::log(kLargestWidthFactor); });
+  const bool is_wrong = std::any_of(widths.factors.begin(), widths.factors.end(), [](double f) {
+    return std::abs(std::log(f)) > 0.95 * std::log(kLargestWidthFactor);
+  });
   if (is_wrong)
-    fmt::print(stderr, "warning: some widths are so far off that they were corrected only in part\nhint: train longer, and look at `penn evaluate`\n");
+    fmt::print(stderr,
+               "warning: some widths are so far off that they were corrected only in part\nhint: train longer, and "
+               "look at `penn evaluate`\n");
 }
 
 }  // namespace penn

@@ -26,7 +26,8 @@ class ProgressBar {
 void catch_interrupts();
 bool is_interrupted();
 
-// Says on standard error that many trajectories diverged, where it was more than one in fifty: what was drawn is then no longer uniform in the box.
+// Says on standard error that many trajectories diverged, where it was more than one in fifty: what was drawn is then
+// no longer uniform in the box.
 void warn_of_divergence(double share);
 // The same where a width is so wrong that it was corrected only in part.
 void warn_of_wrong_widths(const WidthCorrection& widths);

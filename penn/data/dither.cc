@@ -47,7 +47,8 @@ Rounding find_rounding(const float* z, int64_t n, int64_t stride) {
   if (step < 20 * error) return rounding;  // as fine as floats are themselves
   for (size_t i = 1; i < values.size(); ++i) {
     const double gap = values[i] - values[i - 1], whole = std::round(gap / step);
-    if (std::abs(gap - whole * step) > kOffLattice * step * std::max(1.0, std::min(whole, 10.0)) + error) return rounding;
+    if (std::abs(gap - whole * step) > kOffLattice * step * std::max(1.0, std::min(whole, 10.0)) + error)
+      return rounding;
   }
   rounding.step = step;
   return rounding;
@@ -59,11 +60,13 @@ std::vector<float> spread_rounding(std::span<const float> z, int64_t n, int64_t 
   for (int64_t c = 0; c < d; ++c) {
     const Rounding rounding = find_rounding(z.data() + c, n, d);
     roundings.push_back(rounding);
-    // A line that jumps between two values lies on a lattice, too: a switch, or a sensor that was stuck. Its noise would be ours.
+    // A line that jumps between two values lies on a lattice, too: a switch, or a sensor that was stuck. Its noise
+    // would be ours.
     if (rounding.step == 0 || rounding.values < kFewestValues) continue;
     // Another trajectory gets other draws, so that they average out where several are combined.
     uint64_t key = kDitherSeed;
-    for (int64_t i = 0; i < n; ++i) key = (key ^ std::bit_cast<uint32_t>(z[static_cast<size_t>(i * d + c)])) * 0x9e3779b97f4a7c15u;
+    for (int64_t i = 0; i < n; ++i)
+      key = (key ^ std::bit_cast<uint32_t>(z[static_cast<size_t>(i * d + c)])) * 0x9e3779b97f4a7c15u;
     for (int64_t i = 0; i < n; ++i) {
       const double u = RandomKey{key, static_cast<uint64_t>(i), 0}.uniform(static_cast<uint32_t>(c), 0) - 0.5;
       float& value = out[static_cast<size_t>(i * d + c)];

@@ -1,8 +1,9 @@
-// Recorded values are rounded: to a digit, to a step of a converter. Simulated ones are not, and a statistic such as the mean logarithm of
-// increments takes an exact repetition for an increment of size zero. Where the values of a channel lie on a lattice, of five points or more, and repeat, a uniform draw of
-// one step width is added to every value (the same for the same data, always). This gives small increments a law like that before rounding; it does
-// not bring back what was lost: rounding and draw together are white noise of variance step^2 / 6, which matters where the step is not small
-// beside the changes from sample to sample.
+// Recorded values are rounded: to a digit, to a step of a converter. Simulated ones are not, and a statistic such as
+// the mean logarithm of increments takes an exact repetition for an increment of size zero. Where the values of a
+// channel lie on a lattice, of five points or more, and repeat, a uniform draw of one step width is added to every
+// value (the same for the same data, always). This gives small increments a law like that before rounding; it does not
+// bring back what was lost: rounding and draw together are white noise of variance step^2 / 6, which matters where the
+// step is not small beside the changes from sample to sample.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@
 namespace penn {
 
 struct Rounding {
-  double step = 0;           // of the lattice; 0: the values do not look rounded, or never repeat
-  int64_t values = 0;        // different ones, where some repeat
-  double repeated = 0;       // share of samples equal to their predecessor
-  double typical_change = 0; // median size of the increments that are not 0
+  double step = 0;            // of the lattice; 0: the values do not look rounded, or never repeat
+  int64_t values = 0;         // different ones, where some repeat
+  double repeated = 0;        // share of samples equal to their predecessor
+  double typical_change = 0;  // median size of the increments that are not 0
 };
 
 // One channel: z (n) with the given stride.

@@ -1,6 +1,7 @@
-// Observed data from files to trajectories a model can read. CSV: one row per sample; the model's channels are found by name, else by
-// order; a column named t or time, or a uniformly rising first column where there is one column too many, is the time. NPY: (n), (n, d) or
-// (B, n, d). What cannot be read, or would be read wrongly, is a DataError with file, line and column; what is doubtful is a warning.
+// Observed data from files to trajectories a model can read. CSV: one row per sample; the model's channels are found by
+// name, else by order; a column named t or time, or a uniformly rising first column where there is one column too many,
+// is the time. NPY: (n), (n, d) or (B, n, d). What cannot be read, or would be read wrongly, is a DataError with file,
+// line and column; what is doubtful is a warning.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct ObservationFormat {
 
 struct ObservationOptions {
   std::vector<std::string> columns =
-      {};               // names or numbers from 1, in the order of the channels, the time first where wanted; empty: found
+      {};  // names or numbers from 1, in the order of the channels, the time first where wanted; empty: found
   double sampling = 0;  // time between samples where the file has no time; 0: the model's
 };
 
@@ -45,6 +46,7 @@ inline constexpr double kSameSampling = 0.01;
 std::vector<ObservedTrajectory> read_observations(const std::filesystem::path& path, const ObservationFormat& format,
                                                   const ObservationOptions& options = {});
 // The same from memory; the content tells NPY from CSV.
-std::vector<ObservedTrajectory> read_observations(InputFile file, const ObservationFormat& format, const ObservationOptions& options = {});
+std::vector<ObservedTrajectory> read_observations(InputFile file, const ObservationFormat& format,
+                                                  const ObservationOptions& options = {});
 
 }  // namespace penn

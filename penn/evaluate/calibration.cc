@@ -6,9 +6,9 @@
 #include <cmath>
 
 #include "penn/base/error.h"
-#include "penn/posterior/normal.h"
-#include "penn/model/familiarity.h"
 #include "penn/evaluate/calibration_verdict.h"
+#include "penn/model/familiarity.h"
+#include "penn/posterior/normal.h"
 
 namespace penn {
 namespace {
@@ -91,7 +91,8 @@ TrajectoryScore score_posterior(const Posterior& q, std::span<const double> trut
   for (size_t k = 0; k < M; ++k)
     for (size_t l = k + 1; l < M; ++l) score.correlation.push_back(covariance(k, l) / (score.sd[k] * score.sd[l]));
   DrawStream draws(seed);
-  const std::vector<double> drawn = q.mixture().sample(kRankDraws, draws);  // in coordinates: there and back would cost more than all the rest
+  const std::vector<double> drawn =
+      q.mixture().sample(kRankDraws, draws);  // in coordinates: there and back would cost more than all the rest
   const Box room = q.coordinate_box();
   size_t denser = 0, outside = 0;
   for (size_t i = 0; i < kRankDraws; ++i) {
@@ -104,7 +105,8 @@ TrajectoryScore score_posterior(const Posterior& q, std::span<const double> trut
   return score;
 }
 
-Calibration::Calibration(std::vector<std::string> names, Box box, bool keep) : names_(std::move(names)), box_(std::move(box)), keep_(keep) {
+Calibration::Calibration(std::vector<std::string> names, Box box, bool keep)
+    : names_(std::move(names)), box_(std::move(box)), keep_(keep) {
   check_box(box_, names_.size());
   columns_.resize(names_.size());
   correlations_.resize(names_.size() * (names_.size() - 1) / 2);
@@ -116,7 +118,8 @@ void Calibration::add(const Posterior& q, std::span<const double> truth, double 
 
 void Calibration::add(const TrajectoryScore& score) {
   if (score.mean.size() != columns_.size())
-    throw Error(fmt::format("a posterior of {} parameters where {} are calibrated", score.mean.size(), columns_.size()));
+    throw Error(
+        fmt::format("a posterior of {} parameters where {} are calibrated", score.mean.size(), columns_.size()));
   nll_.add(score.nll);
   outside_.add(score.outside);
   familiarity_.add(score.familiarity);
@@ -183,7 +186,8 @@ CalibrationReport Calibration::report() const {
   report.joint.ranks = joint_.coarse(kRankBins);
   size_t pair = 0;
   for (int k = 0; k < static_cast<int>(columns_.size()); ++k)
-    for (int l = k + 1; l < static_cast<int>(columns_.size()); ++l) report.correlations.push_back({k, l, spread_of(correlations_[pair++])});
+    for (int l = k + 1; l < static_cast<int>(columns_.size()); ++l)
+      report.correlations.push_back({k, l, spread_of(correlations_[pair++])});
   report.kept = kept_;
   judge_calibration(report);
   return report;

@@ -1,8 +1,9 @@
-// Is a posterior right? Fed with pairs (posterior, truth) of simulated trajectories, in one pass and flat memory. For a correct posterior,
-// whatever its shape,
+// Is a posterior right? Fed with pairs (posterior, truth) of simulated trajectories, in one pass and flat memory. For a
+// correct posterior, whatever its shape,
 //   E z = 0 and E z^2 = 1 for z = (mean - truth) / SD,   PIT = P(theta_k <= truth_k) uniform in (0, 1),
 //   the share of draws denser than the truth uniform as well (this one sees wrong couplings between parameters).
-// The mixture is used as it is, not cut to the box (as in the paper): what leaks over the edge is reported as mass outside.
+// The mixture is used as it is, not cut to the box (as in the paper): what leaks over the edge is reported as mass
+// outside.
 #pragma once
 
 #include <array>
@@ -19,7 +20,8 @@ namespace penn {
 inline constexpr std::array<double, 4> kCoverageLevels = {0.5, 0.8, 0.9, 0.95};
 inline constexpr int kRankBins = 20;  // of PIT and joint rank, as reported
 
-// What one trajectory contributes: a pure function of its arguments, so that threads can share the work and the sums stay the same bits.
+// What one trajectory contributes: a pure function of its arguments, so that threads can share the work and the sums
+// stay the same bits.
 struct TrajectoryScore {
   double nll = 0;                            // -ln q(truth), the parameters' own units
   std::vector<double> truth, mean, sd, pit;  // (M)
@@ -101,7 +103,7 @@ struct CalibrationReport {
   Spread familiarity;
   double unfamiliar_share = 0;                 // below 0.01; 0.01 is expected
   std::vector<int64_t> familiarity_histogram;  // (kRankBins) over [0, 1]
-  double significance = 0;                     // standard errors a deviation must exceed to count (all checks together err in 1 %)
+  double significance = 0;  // standard errors a deviation must exceed to count (all checks together err in 1 %)
   bool failed = false;
   std::vector<std::string> verdict;  // sentences
   KeptScores kept;

@@ -20,7 +20,8 @@ json to_json(const Spread& s) {
 
 json coverage_to_json(const ParameterCalibration& p) {
   json result = json::array();
-  for (size_t i = 0; i < kCoverageLevels.size(); ++i) result.push_back({{"level", kCoverageLevels[i]}, {"share", p.coverage[i]}});
+  for (size_t i = 0; i < kCoverageLevels.size(); ++i)
+    result.push_back({{"level", kCoverageLevels[i]}, {"share", p.coverage[i]}});
   return result;
 }
 
@@ -36,27 +37,36 @@ std::string calibration_table(const CalibrationReport& report) {
   size_t width = 9;
   for (const ParameterCalibration& p : report.parameters) width = std::max(width, display_width(p.name));
   const auto padded = [&](const std::string& name) { return name + std::string(width - display_width(name), ' '); };
-  std::string out = fmt::format("NLL of the truth  {:.4f} +- {:.4f}  (SD {:.3f})\n\n", report.nll.mean, report.nll_error, report.nll.sd);
-  out += fmt::format("{}  {:>17}  {:>9}  {:>7} {:>6}  {:>27}  {:>8}  {:>6}\n", padded(""), "|error|", "posterior", "z", "", "coverage, %",
-                     "contrac-", "ranks");
-  out += fmt::format("{}  {:>8} {:>8}  {:>9}  {:>7} {:>6}  {:>6} {:>6} {:>6} {:>6}  {:>8}  {:>6}\n", padded("parameter"), "mean", "SD",
-                     "SD", "mean", "SD", "50", "80", "90", "95", "tion", "off by");
+  std::string out = fmt::format("NLL of the truth  {:.4f} +- {:.4f}  (SD {:.3f})\n\n", report.nll.mean,
+                                report.nll_error, report.nll.sd);
+  out += fmt::format("{}  {:>17}  {:>9}  {:>7} {:>6}  {:>27}  {:>8}  {:>6}\n", padded(""), "|error|", "posterior", "z",
+                     "", "coverage, %", "contrac-", "ranks");
+  out += fmt::format("{}  {:>8} {:>8}  {:>9}  {:>7} {:>6}  {:>6} {:>6} {:>6} {:>6}  {:>8}  {:>6}\n",
+                     padded("parameter"), "mean", "SD", "SD", "mean", "SD", "50", "80", "90", "95", "tion", "off by");
   for (const ParameterCalibration& p : report.parameters)
-    out += fmt::format("{}  {:>8.4g} {:>8.4g}  {:>9.4g}  {:>+7.3f} {:>6.3f}  {:>6.1f} {:>6.1f} {:>6.1f} {:>6.1f}  {:>8.3f}  {:>6.3f}{}\n",
-                       padded(p.name), p.error.mean, p.error.sd, p.posterior_sd, p.z.mean, p.z.sd, 100 * p.coverage[0], 100 * p.coverage[1],
-                       100 * p.coverage[2], 100 * p.coverage[3], p.contraction.mean, p.rank_distance, p.failed ? "  <-" : "");
+    out += fmt::format(
+        "{}  {:>8.4g} {:>8.4g}  {:>9.4g}  {:>+7.3f} {:>6.3f}  {:>6.1f} {:>6.1f} {:>6.1f} {:>6.1f}  {:>8.3f}  "
+        "{:>6.3f}{}\n",
+        padded(p.name), p.error.mean, p.error.sd, p.posterior_sd, p.z.mean, p.z.sd, 100 * p.coverage[0],
+        100 * p.coverage[1], 100 * p.coverage[2], 100 * p.coverage[3], p.contraction.mean, p.rank_distance,
+        p.failed ? "  <-" : "");
   const ParameterCalibration& j = report.joint;
-  out += fmt::format("{}  {:>44}  {:>6.1f} {:>6.1f} {:>6.1f} {:>6.1f}  {:>8}  {:>6.3f}{}\n", padded("joint"), "", 100 * j.coverage[0],
-                     100 * j.coverage[1], 100 * j.coverage[2], 100 * j.coverage[3], "", j.rank_distance, j.failed ? "  <-" : "");
+  out += fmt::format("{}  {:>44}  {:>6.1f} {:>6.1f} {:>6.1f} {:>6.1f}  {:>8}  {:>6.3f}{}\n", padded("joint"), "",
+                     100 * j.coverage[0], 100 * j.coverage[1], 100 * j.coverage[2], 100 * j.coverage[3], "",
+                     j.rank_distance, j.failed ? "  <-" : "");
   std::vector<PairCorrelation> pairs = report.correlations;
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const auto& a, const auto& b) { return std::abs(a.correlation.mean) > std::abs(b.correlation.mean); });
+  std::stable_sort(pairs.begin(), pairs.end(), [](const auto& a, const auto& b) {
+    return std::abs(a.correlation.mean) > std::abs(b.correlation.mean);
+  });
   if (!pairs.empty()) out += "\nstrongest couplings (mean and SD of the posterior correlation)\n";
   for (size_t i = 0; i < std::min<size_t>(pairs.size(), 6); ++i)
     out += fmt::format("  {}, {}  {:+.2f} ({:.2f})\n", report.parameters[static_cast<size_t>(pairs[i].first)].name,
-                       report.parameters[static_cast<size_t>(pairs[i].second)].name, pairs[i].correlation.mean, pairs[i].correlation.sd);
-  out += fmt::format("\n{}familiarity below 0.01: {:.2f} % of the trajectories (1 % expected)\n\n",
-                     report.outside_mass > 0 ? fmt::format("mass outside the box {:.2f} %; ", 100 * report.outside_mass) : "", 100 * report.unfamiliar_share);
+                       report.parameters[static_cast<size_t>(pairs[i].second)].name, pairs[i].correlation.mean,
+                       pairs[i].correlation.sd);
+  out += fmt::format(
+      "\n{}familiarity below 0.01: {:.2f} % of the trajectories (1 % expected)\n\n",
+      report.outside_mass > 0 ? fmt::format("mass outside the box {:.2f} %; ", 100 * report.outside_mass) : "",
+      100 * report.unfamiliar_share);
   for (const std::string& sentence : report.verdict) out += sentence + "\n";
   return out;
 }
@@ -105,7 +115,8 @@ json calibration_to_json(const CalibrationReport& report) {
                  {"failed", report.failed},
                  {"verdict", report.verdict}};
   if (!report.kept.truth.empty())
-    result["trajectories"] = {{"truth", report.kept.truth}, {"mean", report.kept.mean}, {"sd", report.kept.sd}, {"pit", report.kept.pit}};
+    result["trajectories"] = {
+        {"truth", report.kept.truth}, {"mean", report.kept.mean}, {"sd", report.kept.sd}, {"pit", report.kept.pit}};
   return result;
 }
 

@@ -1,6 +1,7 @@
-// Judgement of a calibration. A deviation fails when it is both significant (more standard errors than chance allows, all checks of the
-// report together erring in 1 %) and large in practice: |mean z| > 0.07, SD of z outside [0.93, 1.07], the 90 % interval holding the truth
-// less than 88 % or more than 92 % of the time, ranks more than 0.04 from uniform. Significant but smaller is mentioned.
+// Judgement of a calibration. A deviation fails when it is both significant (more standard errors than chance allows,
+// all checks of the report together erring in 1 %) and large in practice: |mean z| > 0.07, SD of z outside
+// [0.93, 1.07], the 90 % interval holding the truth less than 88 % or more than 92 % of the time, ranks more than 0.04
+// from uniform. Significant but smaller is mentioned.
 #include "penn/evaluate/calibration_verdict.h"
 
 #include <fmt/format.h>
@@ -8,17 +9,17 @@
 #include <algorithm>
 #include <cmath>
 
-#include "penn/posterior/normal.h"
 #include "penn/evaluate/calibration.h"
+#include "penn/posterior/normal.h"
 
 namespace penn {
 namespace {
 
 constexpr double kBiasTolerance = 0.07, kWidthTolerance = 0.07, kCoverageTolerance = 0.02, kRankTolerance = 0.04;
-constexpr double kFalseAlarm = 0.01;  // of a whole report on a correct posterior
-constexpr size_t kNinety = 2;         // place of 90 % in kCoverageLevels
+constexpr double kFalseAlarm = 0.01;       // of a whole report on a correct posterior
+constexpr size_t kNinety = 2;              // place of 90 % in kCoverageLevels
 constexpr double kUnfamiliarShare = 0.05;  // of trajectories, worth a sentence; 0.01 is chance
-constexpr double kLeak = 0.1;         // mean mass outside the box worth a sentence
+constexpr double kLeak = 0.1;              // mean mass outside the box worth a sentence
 
 enum class Size { kNone, kSlight, kFail };
 
@@ -51,13 +52,17 @@ class Judge {
     const bool sd_narrow = p.z.sd > 1, coverage_narrow = p.coverage[kNinety] < expected;
     const Size worse = std::max(width, coverage);
     if (coverage > width &&
-        (width == Size::kNone || sd_narrow != coverage_narrow))  // the SD is right (or errs the other way), one interval is not
-      note(p, worse, coverage_narrow ? "of the wrong shape (90 % interval too narrow)" : "of the wrong shape (90 % interval too wide)");
+        (width == Size::kNone ||
+         sd_narrow != coverage_narrow))  // the SD is right (or errs the other way), one interval is not
+      note(p, worse,
+           coverage_narrow ? "of the wrong shape (90 % interval too narrow)"
+                           : "of the wrong shape (90 % interval too wide)");
     else if (width == coverage && sd_narrow != coverage_narrow)
       note(p, worse, sd_narrow ? "of the wrong shape (rare large misses)" : "of the wrong shape (tails too long)");
     else note(p, worse, sd_narrow ? "too narrow" : "too wide");
     const Size ranks = size_of(p.rank_distance, kRankTolerance, rank_band_);
-    if (bias != Size::kFail && worse != Size::kFail && (ranks == Size::kFail || (bias == Size::kNone && worse == Size::kNone)))
+    if (bias != Size::kFail && worse != Size::kFail &&
+        (ranks == Size::kFail || (bias == Size::kNone && worse == Size::kNone)))
       note(p, ranks, "of the wrong shape (ranks not uniform)");
   }
 
@@ -71,7 +76,9 @@ class Judge {
 
  private:
   // Mean, SD, coverage and ranks of every parameter; coverage and ranks of the joint posterior.
-  static double checks(const CalibrationReport& report) { return 4.0 * static_cast<double>(report.parameters.size()) + 2; }
+  static double checks(const CalibrationReport& report) {
+    return 4.0 * static_cast<double>(report.parameters.size()) + 2;
+  }
 
   void note(ParameterCalibration& p, Size size, const std::string& what) {
     if (size == Size::kNone) return;
@@ -87,8 +94,9 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 }
 
 std::string sentence(const ParameterCalibration& p, const std::string& subject, bool joint) {
-  std::string text = fmt::format("{} is {}: the 90 % {} hold the truth {:.1f} % of the time", subject, joined(p.findings, " and "),
-                                 joint ? "regions" : "intervals", 100 * p.coverage[kNinety]);
+  std::string text =
+      fmt::format("{} is {}: the 90 % {} hold the truth {:.1f} % of the time", subject, joined(p.findings, " and "),
+                  joint ? "regions" : "intervals", 100 * p.coverage[kNinety]);
   if (!joint) text += fmt::format(", z-scores have mean {:+.3f} and SD {:.3f}", p.z.mean, p.z.sd);
   return text + ".";
 }
@@ -109,10 +117,14 @@ void judge_calibration(CalibrationReport& report) {
   report.failed = !failures.empty();
   const double band = judge.coverage_band();
   report.verdict.push_back(fmt::format("Calibration {} ({} trajectories; 90 % coverage is checked to +-{:.1f} %).",
-                                       report.failed ? "FAILED" : band > kCoverageTolerance ? "not refuted" : "passed", report.count, 100 * std::max(band, kCoverageTolerance)));
+                                       report.failed               ? "FAILED"
+                                       : band > kCoverageTolerance ? "not refuted"
+                                                                   : "passed",
+                                       report.count, 100 * std::max(band, kCoverageTolerance)));
   report.verdict.insert(report.verdict.end(), failures.begin(), failures.end());
   if (!failures.empty())
-    report.verdict.push_back("Do not trust the widths named here; train longer, or with more trajectories of this kind.");
+    report.verdict.push_back(
+        "Do not trust the widths named here; train longer, or with more trajectories of this kind.");
   report.verdict.insert(report.verdict.end(), remarks.begin(), remarks.end());
   if (failures.empty() && !remarks.empty()) report.verdict.push_back("Measurable, but too small to matter in use.");
   for (const ParameterCalibration& p : report.parameters)
@@ -120,15 +132,18 @@ void judge_calibration(CalibrationReport& report) {
       report.verdict.push_back(
           fmt::format("{} of {} truths lie more than 6 SD from the estimate of {}.", p.outliers, report.count, p.name));
   if (band > kCoverageTolerance)
-    report.verdict.push_back(
-        fmt::format("{} trajectories are too few for the stated tolerances; {} or more are enough.", report.count,
-                    static_cast<int64_t>(std::ceil(static_cast<double>(report.count) * std::pow(band / kCoverageTolerance, 2)))));
+    report.verdict.push_back(fmt::format(
+        "{} trajectories are too few for the stated tolerances; {} or more are enough.", report.count,
+        static_cast<int64_t>(std::ceil(static_cast<double>(report.count) * std::pow(band / kCoverageTolerance, 2)))));
   if (report.unfamiliar_share > kUnfamiliarShare)
-    report.verdict.push_back(fmt::format("{:.0f} % of the trajectories do not look like the training data (1 % would be chance): another length, or other data than it was trained for?",
-                                         100 * report.unfamiliar_share));
+    report.verdict.push_back(
+        fmt::format("{:.0f} % of the trajectories do not look like the training data (1 % would be chance): another "
+                    "length, or other data than it was trained for?",
+                    100 * report.unfamiliar_share));
   if (report.outside_mass > kLeak)
-    report.verdict.push_back(fmt::format("{:.1f} % of the posterior mass lies outside the box on average; draws are cut to the box.",
-                                         100 * report.outside_mass));
+    report.verdict.push_back(
+        fmt::format("{:.1f} % of the posterior mass lies outside the box on average; draws are cut to the box.",
+                    100 * report.outside_mass));
 }
 
 }  // namespace penn

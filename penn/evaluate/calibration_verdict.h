@@ -5,7 +5,8 @@
 
 namespace penn {
 
-// Fills failed, findings and verdict of a report from its numbers; thresholds in calibration_verdict.cc and docs/inference.md.
+// Fills failed, findings and verdict of a report from its numbers; thresholds in calibration_verdict.cc and
+// docs/inference.md.
 void judge_calibration(CalibrationReport& report);
 
 }  // namespace penn

@@ -10,20 +10,21 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
-#include "penn/evaluate/exact_process.h"
-#include "penn/simulate/batch_stream.h"
-#include "penn/model/parameter_box.h"
-#include "penn/simulate/simulator.h"
-#include "penn/simulate/read_dataset.h"
 #include "penn/evaluate/calibration_text.h"
+#include "penn/evaluate/exact_process.h"
+#include "penn/model/parameter_box.h"
+#include "penn/simulate/batch_stream.h"
+#include "penn/simulate/read_dataset.h"
+#include "penn/simulate/simulator.h"
 
 namespace penn {
 namespace {
 
-// Trainings key their trajectories by their own small seeds (and these with other marks): this one keeps evaluation apart from all of them.
+// Trainings key their trajectories by their own small seeds (and these with other marks): this one keeps evaluation
+// apart from all of them.
 constexpr uint64_t kEvaluationSeed = 0x6576616c75617465u;  // "evaluate"
 constexpr int64_t kBatchValues = 2'000'000;                // numbers of one batch of trajectories: 8 MB
-constexpr double kGapSeconds = 60;  // for exact posteriors
+constexpr double kGapSeconds = 60;                         // for exact posteriors
 constexpr int64_t kMostBatch = 1024;
 
 int64_t default_length(const ModelContext& model) {
@@ -79,8 +80,9 @@ class StoredSource final : public Source {
         length_(options.length > 0 ? options.length : set_.all.length) {
     if (set_.all.count == 0) throw DataError(fmt::format("'{}' holds no trajectories", options.data));
     if (length_ > set_.all.length)
-      throw UsageError(fmt::format("--length {}: the trajectories in '{}' have {} samples", length_, options.data, set_.all.length),
-                       "leave out --length, or give a smaller one");
+      throw UsageError(
+          fmt::format("--length {}: the trajectories in '{}' have {} samples", length_, options.data, set_.all.length),
+          "leave out --length, or give a smaller one");
   }
   int64_t count() const override { return count_; }
   int64_t length() const override { return length_; }
@@ -107,7 +109,8 @@ class StoredSource final : public Source {
 
 Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, const EvaluationOptions& options) {
   if (options.count < 1)
-    throw UsageError(fmt::format("the number of trajectories must be at least 1, got {}", options.count), "for example: -n 20000");
+    throw UsageError(fmt::format("the number of trajectories must be at least 1, got {}", options.count),
+                     "for example: -n 20000");
   const auto start = std::chrono::steady_clock::now();
   std::unique_ptr<Source> source;
   if (options.data.empty()) source = std::make_unique<FreshSource>(model, options);
@@ -122,10 +125,12 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   RunningMoments exact_nll, gap;
   std::optional<ExactGapMeter> meter;
   if (options.gap_count > 0)
-    if (auto exact_likelihood = ExactLikelihood::recognise(system, model.observation)) meter.emplace(std::move(*exact_likelihood), box, kGapSeconds);
+    if (auto exact_likelihood = ExactLikelihood::recognise(system, model.observation))
+      meter.emplace(std::move(*exact_likelihood), box, kGapSeconds);
   result.length = source->length();
   result.kernel_warning = source->warning();
-  const int64_t channels = static_cast<int64_t>(system.observations[static_cast<size_t>(model.observation)].channels.size());
+  const int64_t channels =
+      static_cast<int64_t>(system.observations[static_cast<size_t>(model.observation)].channels.size());
   const int64_t batch_size = std::clamp<int64_t>(kBatchValues / (result.length * channels), 1, kMostBatch);
   TrajectoryBatch batch;
   for (int64_t first = 0; first < source->count(); first += batch_size) {
@@ -139,13 +144,15 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
       const size_t i = static_cast<size_t>(task);
       const std::vector<double> truth(batch.theta.begin() + static_cast<std::ptrdiff_t>(i * M),
                                       batch.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * M));
-      scores[i] = score_posterior(estimates[i].posterior, truth, estimates[i].familiarity, static_cast<uint64_t>(first) + i);
+      scores[i] =
+          score_posterior(estimates[i].posterior, truth, estimates[i].familiarity, static_cast<uint64_t>(first) + i);
       if (options.exact)
-        exact[i] = -OuPosterior(*options.exact, &batch.z[i * static_cast<size_t>(batch.length)], batch.length).log_density(truth.data());
+        exact[i] = -OuPosterior(*options.exact, &batch.z[i * static_cast<size_t>(batch.length)], batch.length)
+                        .log_density(truth.data());
       if (task < compared) {
         const size_t values = static_cast<size_t>(batch.length * batch.channels);
-        log_exact[i] = meter->log_posterior_of({&batch.z[i * values], values}, batch.sampling[i], truth, estimates[i].posterior,
-                                               static_cast<uint64_t>(first) + i);
+        log_exact[i] = meter->log_posterior_of({&batch.z[i * values], values}, batch.sampling[i], truth,
+                                               estimates[i].posterior, static_cast<uint64_t>(first) + i);
       }
     });
     for (size_t i = 0; i < log_exact.size(); ++i) meter->add(log_exact[i], -scores[i].nll);
@@ -163,7 +170,9 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   result.discarded_share = simulated.discarded_share();
   result.report = calibration.report();
   if (options.exact)
-    result.exact = {{exact_nll.mean(), exact_nll.sd()}, {gap.mean(), gap.sd()}, gap.sd() / std::sqrt(static_cast<double>(gap.count()))};
+    result.exact = {{exact_nll.mean(), exact_nll.sd()},
+                    {gap.mean(), gap.sd()},
+                    gap.sd() / std::sqrt(static_cast<double>(gap.count()))};
   if (meter) result.gap = meter->result();
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -179,11 +188,14 @@ Evaluation evaluate(const Estimator& estimator, const std::string& model_name, c
   }
   return evaluate(
       model,
-      [&](const TrajectoryBatch& batch) { return estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data()); },
+      [&](const TrajectoryBatch& batch) {
+        return estimator.estimate(batch.z.data(), batch.count, batch.length, batch.sampling.data());
+      },
       with_exact);
 }
 
-nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options) {
+nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const std::string& model_name,
+                                          const EvaluationOptions& options) {
   nlohmann::ordered_json json = {{"penn", version()},
                                  {"model", model_name},
                                  {"training", *evaluation.training},
@@ -202,20 +214,24 @@ nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const st
   }
   if (evaluation.gap) {
     const ExactGap& g = *evaluation.gap;
-    json["exact_gap"] = {{"family", g.family}, {"note", g.note},   {"count", g.count}, {"refused", g.refused},   {"is_late", g.is_late},
-                         {"nll", g.nll},       {"mean", g.mean}, {"error", g.error}, {"upper_decile", g.upper_decile}};
+    json["exact_gap"] = {{"family", g.family},   {"note", g.note},       {"count", g.count},
+                         {"refused", g.refused}, {"is_late", g.is_late}, {"nll", g.nll},
+                         {"mean", g.mean},       {"error", g.error},     {"upper_decile", g.upper_decile}};
   }
   return json;
 }
 
 std::string evaluation_text(const Evaluation& evaluation, const std::string& model_name) {
-  std::string out = fmt::format("{}: {} trajectories of {} samples in {:.1f} s{}\n", model_name, evaluation.report.count, evaluation.length,
-                                evaluation.seconds, evaluation.is_complete ? "" : " (interrupted)");
+  std::string out =
+      fmt::format("{}: {} trajectories of {} samples in {:.1f} s{}\n", model_name, evaluation.report.count,
+                  evaluation.length, evaluation.seconds, evaluation.is_complete ? "" : " (interrupted)");
   if (evaluation.discarded > 0)
-    out += fmt::format("{} diverged and were drawn anew ({:.2f} % of all draws)\n", evaluation.discarded, 100 * evaluation.discarded_share);
+    out += fmt::format("{} diverged and were drawn anew ({:.2f} % of all draws)\n", evaluation.discarded,
+                       100 * evaluation.discarded_share);
   if (evaluation.exact)
-    out += fmt::format("exact posterior   {:.4f}  (SD {:.3f}); the model is {:.4f} +- {:.4f} nats behind\n", evaluation.exact->nll.mean,
-                       evaluation.exact->nll.sd, evaluation.exact->gap.mean, evaluation.exact->gap_error);
+    out += fmt::format("exact posterior   {:.4f}  (SD {:.3f}); the model is {:.4f} +- {:.4f} nats behind\n",
+                       evaluation.exact->nll.mean, evaluation.exact->nll.sd, evaluation.exact->gap.mean,
+                       evaluation.exact->gap_error);
   if (evaluation.gap && !evaluation.exact) out += exact_gap_text(*evaluation.gap);
   return out + calibration_table(evaluation.report);
 }

@@ -22,7 +22,8 @@ struct TimeUp {};
 // A likelihood that stops whoever integrates it when the time is up.
 class TimedLikelihood : public TrajectoryLikelihood {
  public:
-  TimedLikelihood(std::unique_ptr<TrajectoryLikelihood> inner, Clock::time_point end) : inner_(std::move(inner)), end_(end) {}
+  TimedLikelihood(std::unique_ptr<TrajectoryLikelihood> inner, Clock::time_point end)
+      : inner_(std::move(inner)), end_(end) {}
   double log_likelihood(std::span<const double> theta) override {
     if (Clock::now() > end_) throw TimeUp();
     return inner_->log_likelihood(theta);
@@ -36,7 +37,9 @@ class TimedLikelihood : public TrajectoryLikelihood {
 }  // namespace
 
 ExactGapMeter::ExactGapMeter(ExactLikelihood exact, const Box& box, double seconds)
-    : exact_(std::move(exact)), box_(box), end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
+    : exact_(std::move(exact)),
+      box_(box),
+      end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))) {}
 
 std::optional<double> ExactGapMeter::log_posterior_of(std::span<const float> z, double sampling,
                                                       std::span<const double> truth, const Posterior& q,

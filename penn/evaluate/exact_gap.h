@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "penn/posterior/posterior.h"
 #include "penn/likelihood/exact_likelihood.h"
+#include "penn/posterior/posterior.h"
 
 namespace penn {
 
@@ -27,7 +27,8 @@ std::string exact_gap_text(const ExactGap& gap);
 
 class ExactGapMeter {
  public:
-  // seconds: no comparison goes on for longer; trajectories are compared in their order, those begun too late not at all.
+  // seconds: no comparison goes on for longer; trajectories are compared in their order, those begun too late not at
+  // all.
   ExactGapMeter(ExactLikelihood exact, const Box& box, double seconds);
 
   // ln p(truth | x). Up to three parameters by quadrature; above by importance sampling from q. NaN where that is not

@@ -12,11 +12,13 @@ namespace penn {
 OuProcess ou_process(const System& system, NodeId tau, NodeId D) {
   const std::string reason = why_not_relaxation(system, tau, D);
   if (!reason.empty())
-    throw SystemError(fmt::format("{}: the exact posterior is known only for x' = -x/tau + sqrt(2 D/tau) B', but {}", system.source_name, reason),
+    throw SystemError(fmt::format("{}: the exact posterior is known only for x' = -x/tau + sqrt(2 D/tau) B', but {}",
+                                  system.source_name, reason),
                       "remove the section [exact]");
   const Simulation& simulation = system.simulation;
   OuProcess process;
-  for (size_t k = 0; k < 2; ++k) process.low[k] = system.parameters[k].range.low, process.high[k] = system.parameters[k].range.high;
+  for (size_t k = 0; k < 2; ++k)
+    process.low[k] = system.parameters[k].range.low, process.high[k] = system.parameters[k].range.high;
   process.step = simulation.sampling.low / static_cast<double>(simulation.steps_per_sample);
   process.steps_per_sample = simulation.steps_per_sample;
   process.burn_in = simulation.burn_in.low;

@@ -1,5 +1,5 @@
-// The exact posterior of a system that is an Ornstein-Uhlenbeck process with white noise, x' = -x/tau + sqrt(2 D/tau) B', observed
-// directly: tau and D are expressions of its two parameters.
+// The exact posterior of a system that is an Ornstein-Uhlenbeck process with white noise, x' = -x/tau + sqrt(2 D/tau)
+// B', observed directly: tau and D are expressions of its two parameters.
 #pragma once
 
 #include "penn/posterior/ou_posterior.h"

@@ -1,6 +1,8 @@
-// Makes intervals hold what they say: by how much have the posteriors of a model to be narrower or wider? Measured on fresh trajectories, for one length at a time. Two things
-// ask for a factor: the SD of z = (mean - truth) / SD, which should be 1, and the 90 % point of |Phi^-1(PIT)|, which should be 1.645. Where tails are heavier than a
-// mixture's they disagree, the first asking for more; the geometric mean of both is taken. Only the widths of components change, not their weights and centres.
+// Makes intervals hold what they say: by how much have the posteriors of a model to be narrower or wider? Measured on
+// fresh trajectories, for one length at a time. Two things ask for a factor: the SD of z = (mean - truth) / SD, which
+// should be 1, and the 90 % point of |Phi^-1(PIT)|, which should be 1.645. Where tails are heavier than a mixture's
+// they disagree, the first asking for more; the geometric mean of both is taken. Only the widths of components change,
+// not their weights and centres.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +11,8 @@
 #include <span>
 #include <vector>
 
-#include "penn/posterior/posterior.h"
 #include "penn/model/model_file.h"
+#include "penn/posterior/posterior.h"
 
 namespace penn {
 
@@ -18,8 +20,10 @@ inline constexpr double kLargestWidthFactor = 1.4;  // and its inverse: more is 
 
 // The posterior of trajectory i when the widths of parameter k are multiplied with widths[k].
 using PosteriorWithWidths = std::function<Posterior(int64_t i, std::span<const double> widths)>;
-// (M) factors. truths (count, M). What chance alone would have given is taken off each (James and Stein): near 1 where few trajectories tell little.
-std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posterior, std::span<const float> truths, int threads);
+// (M) factors. truths (count, M). What chance alone would have given is taken off each (James and Stein): near 1 where
+// few trajectories tell little.
+std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posterior, std::span<const float> truths,
+                               int threads);
 
 struct WidthOptions {
   std::vector<int64_t> lengths = {};  // samples, rising; empty: the ends and the middle of the trained range
@@ -28,7 +32,8 @@ struct WidthOptions {
   std::function<bool(int64_t done, int64_t all)> progress = {};  // false stops
 };
 
-// Of the network itself: a correction the model has is left out of account. Nothing where `progress` stopped it. The same for the same model and count, on any number of threads.
+// Of the network itself: a correction the model has is left out of account. Nothing where `progress` stopped it. The
+// same for the same model and count, on any number of threads.
 std::optional<WidthCorrection> measure_widths(const Model& model, const WidthOptions& options);
 
 }  // namespace penn

@@ -4,14 +4,14 @@
 #include <fmt/format.h>
 
 #include "penn/features/definitions.h"
-#include "penn/features/value_features.h"
-#include "penn/features/innovation_features.h"
 #include "penn/features/dynamics_features.h"
-#include "penn/features/regression_features.h"
-#include "penn/features/residual_features.h"
+#include "penn/features/innovation_features.h"
 #include "penn/features/pair_features.h"
+#include "penn/features/regression_features.h"
 #include "penn/features/regression_reference.h"
+#include "penn/features/residual_features.h"
 #include "penn/features/summary_reference.h"
+#include "penn/features/value_features.h"
 
 namespace penn {
 namespace {

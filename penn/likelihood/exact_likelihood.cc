@@ -4,11 +4,11 @@
 
 #include "penn/base/error.h"
 #include "penn/likelihood/family.h"
-#include "penn/likelihood/stable_density.h"
 #include "penn/likelihood/linear_gaussian.h"
 #include "penn/likelihood/linear_state.h"
-#include "penn/likelihood/transitions.h"
 #include "penn/likelihood/measured_noise.h"
+#include "penn/likelihood/stable_density.h"
+#include "penn/likelihood/transitions.h"
 
 namespace penn {
 namespace {

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "penn/posterior/box_coordinates.h"
 #include "penn/likelihood/lattice_quadrature.h"
+#include "penn/posterior/box_coordinates.h"
 
 namespace penn {
 namespace {

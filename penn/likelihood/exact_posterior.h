@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "penn/posterior/box_component.h"
 #include "penn/likelihood/exact_likelihood.h"
+#include "penn/posterior/box_component.h"
 
 namespace penn {
 

@@ -22,7 +22,8 @@ class LikelihoodFamily {
   const std::string name, note;
 };
 
-// What recognise_*() return: null, and why, where the system is not of the family. The system must outlive nothing: it is copied.
+// What recognise_*() return: null, and why, where the system is not of the family. The system must outlive nothing: it
+// is copied.
 using Recognised = std::shared_ptr<const LikelihoodFamily>;
 
 // Does the value change with a symbol of this kind (with this index, or any for -1)?

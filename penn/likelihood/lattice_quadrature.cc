@@ -136,7 +136,8 @@ class Lattice {
     const size_t most = starts.size() + 3 + static_cast<size_t>(M_);
     for (const LatticePeak& point : points) {
       if (starts.size() >= most || !std::isfinite(point.value)) break;
-      if (std::all_of(starts.begin(), starts.end(), [&](const LatticePeak& s) { return (s.at - point.at).norm() > 0.4; }))
+      if (std::all_of(starts.begin(), starts.end(),
+                      [&](const LatticePeak& s) { return (s.at - point.at).norm() > 0.4; }))
         starts.push_back(point);
     }
     for (const LatticePeak& start : starts) peaks.push_back(climb(start.at));
@@ -174,7 +175,8 @@ class Lattice {
     const auto [values, vectors] = symmetric_eigen(std::move(symmetric));
     Matrix columns(M_, M_);
     for (size_t i = 0; i < M; ++i)  // a peak that is not quite one, or no Gaussian, is kept in bounds
-      columns.col(static_cast<Eigen::Index>(i)) = Eigen::Map<const Vector>(vectors.row(i).data(), M_) / std::sqrt(std::max(values[i], 1e-4));
+      columns.col(static_cast<Eigen::Index>(i)) =
+          Eigen::Map<const Vector>(vectors.row(i).data(), M_) / std::sqrt(std::max(values[i], 1e-4));
     return scale.cwiseInverse().asDiagonal() * columns;
   }
 

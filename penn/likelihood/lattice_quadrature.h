@@ -17,7 +17,7 @@ using LogFunction = std::function<double(std::span<const double> w)>;  // -inf i
 
 struct LatticeOptions {
   double tolerance = 1e-3;                       // of the logarithm of the integral
-  double depth = 14;              // of a Gaussian in three dimensions, 4e-6 lie further out
+  double depth = 14;                             // of a Gaussian in three dimensions, 4e-6 lie further out
   int64_t most_points = 400'000;                 // evaluations in all
   std::vector<std::vector<double>> starts = {};  // for the search, beside those of its own
 };

@@ -85,7 +85,8 @@ std::string check_spread(const std::shared_ptr<const LinearSystem>& linear) {
     const Eigen::Index S = P.rows();
     if (!P.allFinite() || !spread.allFinite()) return "the initial values are drawn, and the system is unstable";
     const FilterMatrix padded = P + 1e-13 * P.trace() * FilterMatrix::Identity(S, S);
-    if (Eigen::LLT<FilterMatrix>(kMostSpread * padded - spread).info() != Eigen::Success)  // in some direction it is larger
+    if (Eigen::LLT<FilterMatrix>(kMostSpread * padded - spread).info() !=
+        Eigen::Success)  // in some direction it is larger
       return "the initial values are drawn, and the burn-in does not forget them";
   }
   return "";

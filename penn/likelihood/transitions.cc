@@ -10,12 +10,12 @@
 #include <limits>
 #include <numbers>
 
-#include "penn/posterior/linear_algebra.h"
 #include "penn/likelihood/family.h"
 #include "penn/likelihood/series_values.h"
 #include "penn/likelihood/stable_density.h"
 #include "penn/likelihood/toeplitz.h"
 #include "penn/noise/fractional.h"
+#include "penn/posterior/linear_algebra.h"
 
 namespace penn {
 namespace {

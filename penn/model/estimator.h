@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "penn/posterior/posterior.h"
 #include "penn/model/model_file.h"
+#include "penn/posterior/posterior.h"
 
 namespace penn {
 
@@ -34,8 +34,8 @@ class Estimator {
   int observation() const { return model_.observation; }
   ModelContext context(const std::string& name) const { return {name, model_.system, model_.observation, model_.info}; }
 
-  // z (B, n, d) in the units of the observation, finite; sampling (B): time between samples. A trajectory's estimate does not depend
-  // on its neighbours or on the number of threads.
+  // z (B, n, d) in the units of the observation, finite; sampling (B): time between samples. A trajectory's estimate
+  // does not depend on its neighbours or on the number of threads.
   std::vector<Estimate> estimate(const float* z, int64_t B, int64_t n, const float* sampling) const;
 
  private:

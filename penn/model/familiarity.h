@@ -1,6 +1,6 @@
-// What training data look like to the network, so that an observation can be recognised as familiar or not. Two distances of an embedding
-// e from the trained ones, as in the monitoring of processes (Jackson & Mudholkar 1979): with x = e - mean and the leading principal
-// directions v_i of the training data, t_i = v_i . x / spread_i,
+// What training data look like to the network, so that an observation can be recognised as familiar or not. Two
+// distances of an embedding e from the trained ones, as in the monitoring of processes (Jackson & Mudholkar 1979): with
+// x = e - mean and the leading principal directions v_i of the training data, t_i = v_i . x / spread_i,
 //   T^2 = sum_i t_i^2                      unusual in what varies,
 //   Q   = |x|^2 - sum_i (v_i . x)^2        unusual in what hardly ever varies.
 #pragma once
@@ -21,8 +21,9 @@ struct Familiarity {
 
   int64_t embedding_size() const { return static_cast<int64_t>(mean.size()); }
   void distances(const float* embedding, double& inside, double& outside) const;
-  // The shares of training-like trajectories at least as unusual as this one in the two distances, as one number: twice the smaller (a bound
-  // for the two together; the only one where the directions span everything). 0: beyond everything seen.
+  // The shares of training-like trajectories at least as unusual as this one in the two distances, as one number: twice
+  // the smaller (a bound for the two together; the only one where the directions span everything). 0: beyond everything
+  // seen.
   double share_beyond(const float* embedding) const;
 };
 

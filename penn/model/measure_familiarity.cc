@@ -30,15 +30,18 @@ std::vector<float> thousandths(std::vector<double> values) {
   std::vector<float> result;
   for (int i = 0; i <= 1000; ++i) {
     const double at = i / 1000.0 * static_cast<double>(values.size() - 1);
-    const size_t below = std::min(static_cast<size_t>(at), values.size() - 1), above = std::min(below + 1, values.size() - 1);
-    result.push_back(static_cast<float>(values[below] + (at - static_cast<double>(below)) * (values[above] - values[below])));
+    const size_t below = std::min(static_cast<size_t>(at), values.size() - 1),
+                 above = std::min(below + 1, values.size() - 1);
+    result.push_back(
+        static_cast<float>(values[below] + (at - static_cast<double>(below)) * (values[above] - values[below])));
   }
   return result;
 }
 
 }  // namespace
 
-Familiarity measure_familiarity(const Network& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& fresh, int threads) {
+Familiarity measure_familiarity(const Network& network, const std::vector<TrajectoryBatch>& fitted,
+                                const std::vector<TrajectoryBatch>& fresh, int threads) {
   const std::vector<float> x = embeddings(network, fitted, threads);
   const size_t E = static_cast<size_t>(network.embedding_size()), count = x.size() / E, k = std::min(E, kDirections);
   std::vector<double> mean(E, 0.0), covariance(E * E, 0.0), vectors(E * E), values;
@@ -59,10 +62,13 @@ Familiarity measure_familiarity(const Network& network, const std::vector<Trajec
   Familiarity familiarity;
   familiarity.mean.assign(mean.begin(), mean.end());
   for (size_t d = 0; d < k; ++d)
-    for (size_t i = 0; i < E; ++i) familiarity.directions.push_back(widen(narrow(static_cast<float>(vectors[i * E + d]))));  // as the file will have them
+    for (size_t i = 0; i < E; ++i)
+      familiarity.directions.push_back(
+          widen(narrow(static_cast<float>(vectors[i * E + d]))));  // as the file will have them
   // A direction that hardly varies would make every small difference look unusual.
   const double floor = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(E) * 1e-6 + 1e-12;
-  for (size_t d = 0; d < k; ++d) familiarity.spread.push_back(static_cast<float>(std::sqrt(std::max(values[d], floor))));
+  for (size_t d = 0; d < k; ++d)
+    familiarity.spread.push_back(static_cast<float>(std::sqrt(std::max(values[d], floor))));
 
   const std::vector<float> y = embeddings(network, fresh, threads);
   std::vector<double> inside(y.size() / E), outside(inside.size());

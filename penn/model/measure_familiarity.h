@@ -1,15 +1,17 @@
-// What the network's training data look like, measured once at the end of training (Familiarity in penn/model/familiarity.h).
+// What the network's training data look like, measured once at the end of training (Familiarity in
+// penn/model/familiarity.h).
 #pragma once
 
 #include <vector>
 
-#include "penn/simulate/batch_stream.h"
 #include "penn/model/model_file.h"
+#include "penn/simulate/batch_stream.h"
 
 namespace penn {
 
 // Mean and covariance from `fitted`, distances from `fresh`, so that the distances are those of new trajectories.
-Familiarity measure_familiarity(const Network& network, const std::vector<TrajectoryBatch>& fitted, const std::vector<TrajectoryBatch>& fresh, int threads);
+Familiarity measure_familiarity(const Network& network, const std::vector<TrajectoryBatch>& fitted,
+                                const std::vector<TrajectoryBatch>& fresh, int threads);
 
 // Channels whose values lie on a lattice and repeat in most trajectories.
 std::vector<bool> find_lattices(const std::vector<TrajectoryBatch>& sets);

@@ -9,10 +9,10 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/half.h"
-#include "penn/network/network_file.h"
-#include "penn/system/parse_system.h"
-#include "penn/system/describe_system.h"
 #include "penn/base/safetensors_header.h"
+#include "penn/network/network_file.h"
+#include "penn/system/describe_system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 
@@ -34,7 +34,8 @@ json parse_entry(const SafetensorsFile& file, const std::string& key) {
 
 std::vector<double> flatten(const std::vector<LossPoint>& curve) {
   std::vector<double> rows;
-  for (const LossPoint& p : curve) rows.insert(rows.end(), {p.minutes, p.step, p.trajectories, p.train_nll, p.validation_nll, p.learning_rate});
+  for (const LossPoint& p : curve)
+    rows.insert(rows.end(), {p.minutes, p.step, p.trajectories, p.train_nll, p.validation_nll, p.learning_rate});
   return rows;
 }
 
@@ -42,12 +43,21 @@ std::vector<double> flatten(const std::vector<LossPoint>& curve) {
 
 void save_model(const fs::path& path, const Model& model) {
   const ModelInfo& info = model.info;
-  const json summary = {{"lengths", {info.lengths.low, info.lengths.high}}, {"sampling", {info.sampling.low, info.sampling.high}},
-                        {"on_lattice", info.on_lattice}, {"discarded_share", info.discarded_share}, {"validation_nll", info.validation_nll}, {"steps", info.steps},
-                        {"trajectories", info.trajectories}, {"minutes", info.minutes}};
-  Metadata metadata = {{"format", fmt::format("penn model {}", kModelFormat)}, {"version", info.version}, {"system", info.system_text},
-                             {"observation", info.observation}, {"network", to_json(info.network).dump()}, {"training", info.training->dump()},
-                             {"summary", summary.dump()}};
+  const json summary = {{"lengths", {info.lengths.low, info.lengths.high}},
+                        {"sampling", {info.sampling.low, info.sampling.high}},
+                        {"on_lattice", info.on_lattice},
+                        {"discarded_share", info.discarded_share},
+                        {"validation_nll", info.validation_nll},
+                        {"steps", info.steps},
+                        {"trajectories", info.trajectories},
+                        {"minutes", info.minutes}};
+  Metadata metadata = {{"format", fmt::format("penn model {}", kModelFormat)},
+                       {"version", info.version},
+                       {"system", info.system_text},
+                       {"observation", info.observation},
+                       {"network", to_json(info.network).dump()},
+                       {"training", info.training->dump()},
+                       {"summary", summary.dump()}};
   if (!info.widths.is_empty()) metadata["widths"] = to_json(info.widths).dump();
   const NetworkTensors network(model.network, NetworkTensors::Precision::kHalf);
   std::vector<TensorView> tensors = network.views();
@@ -60,7 +70,8 @@ void save_model(const fs::path& path, const Model& model) {
   add("familiarity.mean", info.familiarity.mean, {E});
   std::vector<uint16_t> directions;  // a quarter of the file otherwise
   for (const float value : info.familiarity.directions) directions.push_back(narrow(value));
-  tensors.push_back({"familiarity.directions", TensorType::kF16, {info.familiarity.spread.size(), E}, directions.data()});
+  tensors.push_back(
+      {"familiarity.directions", TensorType::kF16, {info.familiarity.spread.size(), E}, directions.data()});
   add("familiarity.spread", info.familiarity.spread, {info.familiarity.spread.size()});
   add("familiarity.inside", info.familiarity.inside, {info.familiarity.inside.size()});
   add("familiarity.outside", info.familiarity.outside, {info.familiarity.outside.size()});
@@ -70,11 +81,17 @@ void save_model(const fs::path& path, const Model& model) {
   write_safetensors(path, metadata, std::move(tensors));
 }
 
-Model open_model(const fs::path& path) { return open_model(SafetensorsFile(path)); }
+Model open_model(const fs::path& path) {
+  return open_model(SafetensorsFile(path));
+}
 
 nlohmann::ordered_json training_record(const ModelInfo& info) {
-  return {{"version", info.version},       {"options", *info.training},           {"lengths", {info.lengths.low, info.lengths.high}},
-          {"minutes", info.minutes},       {"steps", info.steps},                {"trajectories", info.trajectories},
+  return {{"version", info.version},
+          {"options", *info.training},
+          {"lengths", {info.lengths.low, info.lengths.high}},
+          {"minutes", info.minutes},
+          {"steps", info.steps},
+          {"trajectories", info.trajectories},
           {"validation_nll", info.validation_nll}};
 }
 
@@ -82,13 +99,18 @@ Model open_model(const SafetensorsFile& file) {
   ModelInfo info;
   System system;
   int observation = 0;
-  const auto refuse = [&](const std::string& reason, const std::string& hint = "") { throw ModelError(fmt::format("{}: {}", file.name(), reason), hint); };
-  if (!file.metadata().count("format")) refuse("not a model of penn: the entry 'format' is missing", "models are made by `penn train`");
+  const auto refuse = [&](const std::string& reason, const std::string& hint = "") {
+    throw ModelError(fmt::format("{}: {}", file.name(), reason), hint);
+  };
+  if (!file.metadata().count("format"))
+    refuse("not a model of penn: the entry 'format' is missing", "models are made by `penn train`");
   const std::string& format = file.text("format");
-  if (format.rfind("penn checkpoint", 0) == 0) refuse("this is the checkpoint of an unfinished training, not a model", "finish it with `penn train ... --resume`");
+  if (format.rfind("penn checkpoint", 0) == 0)
+    refuse("this is the checkpoint of an unfinished training, not a model", "finish it with `penn train ... --resume`");
   if (format.rfind("penn model ", 0) != 0) refuse("not a model of penn", "models are made by `penn train`");
   if (format != fmt::format("penn model {}", kModelFormat))
-    refuse(fmt::format("model format {}, this program reads {}", format.substr(11), kModelFormat), "train it again with this version, or use the version that made it");
+    refuse(fmt::format("model format {}, this program reads {}", format.substr(11), kModelFormat),
+           "train it again with this version, or use the version that made it");
 
   info.version = file.text("version");
   info.system_text = file.text("system");
@@ -119,16 +141,19 @@ Model open_model(const SafetensorsFile& file) {
   }
   const size_t M = system.parameters.size(), d = system.observations[static_cast<size_t>(observation)].channels.size();
   if (static_cast<size_t>(info.network.mixture.parameters) != M || static_cast<size_t>(info.network.inputs) != d)
-    refuse(fmt::format("its network has {} inputs and {} parameters, its system {} and {}", info.network.inputs, info.network.mixture.parameters, d, M));
+    refuse(fmt::format("its network has {} inputs and {} parameters, its system {} and {}", info.network.inputs,
+                       info.network.mixture.parameters, d, M));
   const TensorInfo* directions = file.find("familiarity.directions");
-  if (!directions || directions->shape.size() != 2) refuse("the statistics of the embedding are missing or have another shape");
+  if (!directions || directions->shape.size() != 2)
+    refuse("the statistics of the embedding are missing or have another shape");
   const size_t k = directions->shape[0], E = directions->shape[1];
   info.familiarity.mean = file.read<float>("familiarity.mean", {E});
   info.familiarity.directions = file.read<float>("familiarity.directions", {k, E});
   info.familiarity.spread = file.read<float>("familiarity.spread", {k});
   info.familiarity.inside = file.read<float>("familiarity.inside", {1001});
   info.familiarity.outside = file.read<float>("familiarity.outside", {1001});
-  for (const auto* list : {&info.familiarity.mean, &info.familiarity.directions, &info.familiarity.spread, &info.familiarity.inside, &info.familiarity.outside})
+  for (const auto* list : {&info.familiarity.mean, &info.familiarity.directions, &info.familiarity.spread,
+                           &info.familiarity.inside, &info.familiarity.outside})
     for (const float v : *list)
       if (!std::isfinite(v)) refuse("the statistics of the embedding are not finite");
   for (const float v : info.familiarity.spread)
@@ -136,7 +161,9 @@ Model open_model(const SafetensorsFile& file) {
   info.value_low = file.read<float>("values.low", {d});
   info.value_high = file.read<float>("values.high", {d});
   for (size_t c = 0; c < d; ++c)
-    if (!(std::isfinite(info.value_low[c]) && std::isfinite(info.value_high[c]) && info.value_low[c] <= info.value_high[c])) refuse("its range of observed values makes no sense");
+    if (!(std::isfinite(info.value_low[c]) && std::isfinite(info.value_high[c]) &&
+          info.value_low[c] <= info.value_high[c]))
+      refuse("its range of observed values makes no sense");
   if (info.on_lattice.size() != d) refuse("its description is of another number of channels");
   if (file.metadata().count("widths")) {
     const json entry = parse_entry(file, "widths");  // names the file itself where it fails
@@ -147,13 +174,17 @@ Model open_model(const SafetensorsFile& file) {
     }
   }
   const NetworkOptions& net = info.network;
-  if (info.lengths.low < 2 || info.lengths.low > info.lengths.high || info.lengths.high > 1'000'000'000 || static_cast<double>(info.lengths.low) != net.length_low ||
-      static_cast<double>(info.lengths.high) != net.length_high || info.sampling.low != net.sampling_low || info.sampling.high != net.sampling_high)
+  if (info.lengths.low < 2 || info.lengths.low > info.lengths.high || info.lengths.high > 1'000'000'000 ||
+      static_cast<double>(info.lengths.low) != net.length_low ||
+      static_cast<double>(info.lengths.high) != net.length_high || info.sampling.low != net.sampling_low ||
+      info.sampling.high != net.sampling_high)
     refuse("its trained ranges of length or sampling make no sense, or are not those of its network");
   const TensorInfo* curve = file.find("curve");
-  if (!curve || curve->shape.size() != 2 || curve->shape[1] != kCurveColumns) refuse("the loss curve is missing or has another shape");
+  if (!curve || curve->shape.size() != 2 || curve->shape[1] != kCurveColumns)
+    refuse("the loss curve is missing or has another shape");
   const std::vector<double> rows = file.read<double>("curve");
-  for (size_t i = 0; i < rows.size(); i += kCurveColumns) info.curve.push_back({rows[i], rows[i + 1], rows[i + 2], rows[i + 3], rows[i + 4], rows[i + 5]});
+  for (size_t i = 0; i < rows.size(); i += kCurveColumns)
+    info.curve.push_back({rows[i], rows[i + 1], rows[i + 2], rows[i + 3], rows[i + 4], rows[i + 5]});
   const auto read = [&] {
     try {
       return read_network(file, net);
@@ -162,7 +193,8 @@ Model open_model(const SafetensorsFile& file) {
     }
   };
   Network network = read();
-  if (network.embedding_size() != info.familiarity.embedding_size()) refuse("the statistics of the embedding do not fit the network");
+  if (network.embedding_size() != info.familiarity.embedding_size())
+    refuse("the statistics of the embedding do not fit the network");
   return {file.name(), std::move(info), std::move(system), observation, std::move(network)};
 }
 
@@ -170,7 +202,8 @@ bool has_tensors(const fs::path& path) {
   std::error_code ignored;
   if (!fs::is_regular_file(path, ignored)) return false;
   const InputFile file(path);
-  unsigned char start[9];  // length of the header, little-endian, and its first character: eight bytes of text would be a length beyond all limits
+  unsigned char start[9];  // length of the header, little-endian, and its first character: eight bytes of text would be
+                           // a length beyond all limits
   if (file.size() < sizeof start) return false;
   file.read_at(0, start, sizeof start);
   uint64_t length = 0;
@@ -187,34 +220,47 @@ std::string shipped_model(const std::string& name) {
 
 fs::path find_model(const std::string& what) {
   std::error_code ignored;
-  const bool is_file = fs::is_regular_file(what, ignored), is_system_file = is_file && what.ends_with(".toml") && !has_tensors(what);
+  const bool is_file = fs::is_regular_file(what, ignored),
+             is_system_file = is_file && what.ends_with(".toml") && !has_tensors(what);
   if (is_file && !is_system_file) return what;
   const std::string shipped = shipped_model(what);
   if (!shipped.empty()) return shipped;
   const std::string file = what + ".safetensors", name = what.substr(0, what.find(':'));
-  if (fs::is_regular_file(file, ignored)) throw ModelError(fmt::format("there is no model file '{}'", what), fmt::format("did you mean '{}'?", file));
+  if (fs::is_regular_file(file, ignored))
+    throw ModelError(fmt::format("there is no model file '{}'", what), fmt::format("did you mean '{}'?", file));
   if (is_system_file || !shared_file("systems/" + name + ".toml").empty())
-    throw ModelError(fmt::format("'{}' is a system, and there is no trained model of it here", what), fmt::format("train one: penn train {} -o {}.safetensors", shell_word(what), fs::path(name).stem().string()));
+    throw ModelError(
+        fmt::format("'{}' is a system, and there is no trained model of it here", what),
+        fmt::format("train one: penn train {} -o {}.safetensors", shell_word(what), fs::path(name).stem().string()));
   std::string list;
   for (const std::string& name : shared_names("models", ".safetensors")) list += (list.empty() ? "" : ", ") + name;
   throw ModelError(fmt::format("there is no model file '{}'", what),
-                   list.empty() ? "train one with `penn train SYSTEM -o MODEL.safetensors`" : fmt::format("give the path of a model or one of: {}", list));
+                   list.empty() ? "train one with `penn train SYSTEM -o MODEL.safetensors`"
+                                : fmt::format("give the path of a model or one of: {}", list));
 }
 
 std::string describe_model(const Model& model) {
   const ModelInfo& info = model.info;
-  std::string out = fmt::format("Model of {}{}{}, trained by penn {}\n", model.system.name, info.observation.empty() ? "" : ":", info.observation, info.version);
-  const auto range = [](auto low, auto high) { return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high); };
-  out += fmt::format("\nTraining\n  {} steps, {} trajectories{}\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded as divergent: {:.2f} %\n",
-                     info.steps, info.trajectories, info.minutes > 0 ? fmt::format(", {:.1f} minutes", info.minutes) : "", info.validation_nll, 100 * info.discarded_share);
+  std::string out = fmt::format("Model of {}{}{}, trained by penn {}\n", model.system.name,
+                                info.observation.empty() ? "" : ":", info.observation, info.version);
+  const auto range = [](auto low, auto high) {
+    return low == high ? fmt::format("{}", low) : fmt::format("{} to {}", low, high);
+  };
+  out += fmt::format(
+      "\nTraining\n  {} steps, {} trajectories{}\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded "
+      "as divergent: {:.2f} %\n",
+      info.steps, info.trajectories, info.minutes > 0 ? fmt::format(", {:.1f} minutes", info.minutes) : "",
+      info.validation_nll, 100 * info.discarded_share);
   out += "  options:";
   for (const auto& [key, value] : info.training->items()) out += fmt::format(" {}={}", key, value.dump());
   out += "\n";
   if (!info.widths.is_empty()) {
-    out += fmt::format("  widths of the posteriors times, measured on {} fresh trajectories of each length,\n", info.widths.trajectories);
+    out += fmt::format("  widths of the posteriors times, measured on {} fresh trajectories of each length,\n",
+                       info.widths.trajectories);
     out += describe_widths(info.widths, model.system);
   }
-  out += fmt::format("\nUse\n  length {} samples, sampling {}\n", range(info.lengths.low, info.lengths.high), range(info.sampling.low, info.sampling.high));
+  out += fmt::format("\nUse\n  length {} samples, sampling {}\n", range(info.lengths.low, info.lengths.high),
+                     range(info.sampling.low, info.sampling.high));
   out += fmt::format("\nNetwork, {} weights\n  {}\n\n", model.network.weights().size(), to_json(info.network).dump());
   return out + describe_system(model.system);
 }

@@ -1,4 +1,5 @@
-// A trained model in one safetensors file: the weights, the system's text, and everything inference needs to use and to doubt it.
+// A trained model in one safetensors file: the weights, the system's text, and everything inference needs to use and to
+// doubt it.
 #pragma once
 
 #include <filesystem>
@@ -21,25 +22,26 @@ struct LossPoint {
 };
 
 struct ModelInfo {
-  std::string version;             // of the program that trained it
+  std::string version;  // of the program that trained it
   std::string system_text, observation;
   NetworkOptions network;
-  JsonBox training;                // every option (train_options.h)
-  IntRange lengths;                // trained range, samples
-  Range sampling;                  // trained range
+  JsonBox training;                          // every option (train_options.h)
+  IntRange lengths;                          // trained range, samples
+  Range sampling;                            // trained range
   std::vector<float> value_low, value_high;  // per channel: the 0.1 % and 99.9 % points of training observations
-  std::vector<bool> on_lattice;    // per channel: training observations lie on a lattice and repeat, as of sign(x); then rounding is no accident
+  std::vector<bool> on_lattice;  // per channel: training observations lie on a lattice and repeat, as of sign(x); then
+                                 // rounding is no accident
   double discarded_share = 0;
-  double validation_nll = 0;       // of the kept weights, the parameters' own units
+  double validation_nll = 0;  // of the kept weights, the parameters' own units
   int64_t steps = 0, trajectories = 0;
-  double minutes = 0;              // of a training whose budget was in minutes; otherwise 0, also in the curve
+  double minutes = 0;  // of a training whose budget was in minutes; otherwise 0, also in the curve
   std::vector<LossPoint> curve;
   Familiarity familiarity;
-  WidthCorrection widths;          // of the posteriors
+  WidthCorrection widths;  // of the posteriors
 };
 
 struct Model {
-  std::string name;                // of its file, for messages
+  std::string name;  // of its file, for messages
   ModelInfo info;
   System system;
   int observation = 0;
@@ -50,7 +52,8 @@ void save_model(const std::filesystem::path& path, const Model& model);
 // ModelError with the reason where something is missing, damaged, of another version or does not fit together.
 Model open_model(const std::filesystem::path& path);
 Model open_model(const SafetensorsFile& file);
-// True for a file that begins as safetensors files do, whatever its name: a model or a checkpoint, perhaps damaged. No text file does.
+// True for a file that begins as safetensors files do, whatever its name: a model or a checkpoint, perhaps damaged. No
+// text file does.
 bool has_tensors(const std::filesystem::path& path);
 // The shipped model of a name ("oup", "cfhn:x1"), or "" where there is none.
 std::string shipped_model(const std::string& name);

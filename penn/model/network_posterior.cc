@@ -10,7 +10,8 @@ namespace penn {
 Posterior posterior_of(const Model& model, std::span<const float> raw, std::span<const double> widths) {
   const GaussianMixture mixture = mixture_of(model.info.network.mixture, raw.data(), widths);
   const size_t M = mixture.dimension();
-  // Linear coordinates of the network lie in [-1, 1]: the affine map that takes these to the parameter, and leaves box coordinates as they are.
+  // Linear coordinates of the network lie in [-1, 1]: the affine map that takes these to the parameter, and leaves box
+  // coordinates as they are.
   const Box box = parameter_box(model.system);
   std::vector<double> low = box.lo, high = box.hi;
   const std::vector<double> minus_one(M, -1), plus_one(M, 1);

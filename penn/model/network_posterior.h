@@ -3,13 +3,14 @@
 
 #include <span>
 
-#include "penn/posterior/posterior.h"
 #include "penn/model/model_file.h"
+#include "penn/posterior/posterior.h"
 
 namespace penn {
 
-// raw (K), finite. widths (M): what the widths of the components are multiplied with, or empty. They are so before they are limited (precision_floor):
-// no component becomes wider than the box, on which the combination of trajectories relies (penn/posterior/mixture_product.h).
+// raw (K), finite. widths (M): what the widths of the components are multiplied with, or empty. They are so before they
+// are limited (precision_floor): no component becomes wider than the box, on which the combination of trajectories
+// relies (penn/posterior/mixture_product.h).
 Posterior posterior_of(const Model& model, std::span<const float> raw, std::span<const double> widths);
 
 }  // namespace penn

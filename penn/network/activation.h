@@ -1,4 +1,5 @@
-// Activation functions on SIMD lanes. Unlike the functions of lanes.h, which serve any equation, these assume what networks give them and are faster.
+// Activation functions on SIMD lanes. Unlike the functions of lanes.h, which serve any equation, these assume what
+// networks give them and are faster.
 #pragma once
 
 #include "penn/base/lanes.h"
@@ -25,7 +26,8 @@ inline SplitExp split_exp(lanes::F x) {
   p = fma(p, r, 0.0416665546f);
   p = fma(p, r, 0.16666577f);
   p = fma(p, r, 0.5f);
-  return {lanes::as_float((lanes::as_int(biased) + 127) << 23), fma(p, r * r, r)};  // the bits of the constant are shifted out
+  return {lanes::as_float((lanes::as_int(biased) + 127) << 23),
+          fma(p, r * r, r)};  // the bits of the constant are shifted out
 }
 
 // e^x - 1 without cancellation near 0. Max error: 4e-7 relative; clamped to |x| <= 87.
@@ -35,7 +37,9 @@ inline lanes::F expm1(lanes::F x) {
 }
 
 // x for x > 0, else e^x - 1 (Clevert et al. 2015). Its slope is 1 for x > 0, else elu(x) + 1.
-inline lanes::F elu(lanes::F x) { return x > 0.0f ? x : expm1(x); }
+inline lanes::F elu(lanes::F x) {
+  return x > 0.0f ? x : expm1(x);
+}
 
 // 1 / (1 + e^-x). Max error: 5e-7 relative for |x| <= 80.
 inline lanes::F sigmoid(lanes::F x) {
@@ -50,7 +54,8 @@ inline lanes::F tanh(lanes::F x) {
   return m / (m + 2.0f);
 }
 
-// Max error: 3e-7 absolute for |x| <= 1, relative beyond; |x| is clamped to 1e18. Not for gradients: small x lose digits.
+// Max error: 3e-7 absolute for |x| <= 1, relative beyond; |x| is clamped to 1e18. Not for gradients: small x lose
+// digits.
 inline lanes::F asinh(lanes::F x) {
   const lanes::F a = lanes::abs(clamp(x, -1e18f, 1e18f));
   return lanes::copy_sign(lanes::log2_positive(a + lanes::sqrt(lanes::fma(a, a, 1.0f))) * 0.693147181f, x);

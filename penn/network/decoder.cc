@@ -24,12 +24,14 @@ Dense add_dense(WeightList& list, const std::string& name, int64_t inputs, int64
 void dense_forward(const Dense& layer, const float* weights, const float* x, int64_t rows, float* y) {
   const float* bias = weights + layer.bias;
   for (int64_t r = 0; r < rows; ++r) std::copy_n(bias, layer.outputs, y + r * layer.outputs);
-  multiply(y, layer.outputs, rows_of(x, layer.inputs), transposed(weights + layer.weight, layer.inputs), rows, layer.outputs, layer.inputs, true);
+  multiply(y, layer.outputs, rows_of(x, layer.inputs), transposed(weights + layer.weight, layer.inputs), rows,
+           layer.outputs, layer.inputs, true);
 }
 
 // dy (rows, outputs) -> dx (rows, inputs), added where asked for
 void dense_backward(const Dense& layer, const float* weights, const float* dy, int64_t rows, float* dx, bool add) {
-  multiply(dx, layer.inputs, rows_of(dy, layer.outputs), rows_of(weights + layer.weight, layer.inputs), rows, layer.inputs, layer.outputs, add);
+  multiply(dx, layer.inputs, rows_of(dy, layer.outputs), rows_of(weights + layer.weight, layer.inputs), rows,
+           layer.inputs, layer.outputs, add);
 }
 
 // Calls f(begin, whole) for vectors of x, the last one through a buffer: every element is computed in a whole vector.
@@ -65,14 +67,17 @@ void elu_backward(const float* h, const float* dh, float* delta, int64_t count) 
 
 }  // namespace
 
-Decoder::Decoder(WeightList& weights, int64_t inputs, int64_t width, int64_t blocks, int64_t outputs, bool has_projection)
+Decoder::Decoder(WeightList& weights, int64_t inputs, int64_t width, int64_t blocks, int64_t outputs,
+                 bool has_projection)
     : inputs_(inputs), width_(width), outputs_(outputs), has_projection_(has_projection) {
   if (has_projection) projection_ = add_dense(weights, "decoder.stem", inputs, width);
   for (int64_t k = 0; k < blocks; ++k) {
     const bool is_first = k == 0 && !has_projection;
     const std::string name = fmt::format("decoder.block{}.", k + 1);
     Block block;
-    for (int i = 0; i < 3; ++i) block.layers[i] = add_dense(weights, fmt::format("{}l{}", name, i + 1), i == 0 && is_first ? inputs : width, width);
+    for (int i = 0; i < 3; ++i)
+      block.layers[i] =
+          add_dense(weights, fmt::format("{}l{}", name, i + 1), i == 0 && is_first ? inputs : width, width);
     if (is_first) block.skip = add_dense(weights, name + "skip", inputs, width);
     blocks_.push_back(block);
   }
@@ -93,7 +98,8 @@ Decoder::State Decoder::make_state(int64_t rows, bool with_backward) const {
   return state;
 }
 
-void Decoder::forward(const float* weights, const float* embedding, int64_t first, int64_t last, State& state, float* raw) const {
+void Decoder::forward(const float* weights, const float* embedding, int64_t first, int64_t last, State& state,
+                      float* raw) const {
   const int64_t rows = last - first, at = first * width_, size = rows * width_;
   const float* u = embedding + first * inputs_;
   if (has_projection_) {
@@ -119,7 +125,8 @@ void Decoder::forward(const float* weights, const float* embedding, int64_t firs
   dense_forward(last_, weights, u, rows, raw + first * outputs_);
 }
 
-void Decoder::backward(const float* weights, const float* draw, int64_t first, int64_t last, State& state, float* dembedding) const {
+void Decoder::backward(const float* weights, const float* draw, int64_t first, int64_t last, State& state,
+                       float* dembedding) const {
   const int64_t rows = last - first, at = first * width_, size = rows * width_;
   dense_backward(last_, weights, draw + first * outputs_, rows, state.blocks.back().dout.data() + at, false);
   for (size_t k = blocks_.size(); k-- > 0;) {
@@ -132,16 +139,21 @@ void Decoder::backward(const float* weights, const float* draw, int64_t first, i
       dense_backward(block.layers[i], weights, s.delta[i].data() + at, rows, delta, false);
       elu_backward(s.h[i - 1].data() + at, delta, delta, size);
     }
-    float* du = k > 0 ? state.blocks[k - 1].dout.data() + at : has_projection_ ? state.dprojected.data() + at : dembedding ? dembedding + first * inputs_ : nullptr;
+    float* du = k > 0             ? state.blocks[k - 1].dout.data() + at
+                : has_projection_ ? state.dprojected.data() + at
+                : dembedding      ? dembedding + first * inputs_
+                                  : nullptr;
     if (!du) continue;
     if (block.skip.inputs > 0) dense_backward(block.skip, weights, dout, rows, du, false);
     else std::copy_n(dout, size, du);
     dense_backward(block.layers[0], weights, s.delta[0].data() + at, rows, du, true);
   }
-  if (has_projection_ && dembedding) dense_backward(projection_, weights, state.dprojected.data() + at, rows, dembedding + first * inputs_, false);
+  if (has_projection_ && dembedding)
+    dense_backward(projection_, weights, state.dprojected.data() + at, rows, dembedding + first * inputs_, false);
 }
 
-std::vector<Decoder::GradientTerm> Decoder::gradient_terms(const State& state, const float* embedding, const float* draw) const {
+std::vector<Decoder::GradientTerm> Decoder::gradient_terms(const State& state, const float* embedding,
+                                                           const float* draw) const {
   std::vector<GradientTerm> terms;
   const float* u = embedding;
   if (has_projection_) {
@@ -160,10 +172,11 @@ std::vector<Decoder::GradientTerm> Decoder::gradient_terms(const State& state, c
   return terms;
 }
 
-void dense_gradient(const Decoder::GradientTerm& term, int64_t B, int64_t shard, int64_t first, int64_t last, float* gradient) {
+void dense_gradient(const Decoder::GradientTerm& term, int64_t B, int64_t shard, int64_t first, int64_t last,
+                    float* gradient) {
   const int64_t inputs = term.layer->inputs, outputs = term.layer->outputs;
-  multiply(gradient + term.layer->weight + static_cast<size_t>(first), inputs, transposed(term.delta, outputs), rows_of(term.input + first, inputs), outputs,
-           last - first, B, false, shard);
+  multiply(gradient + term.layer->weight + static_cast<size_t>(first), inputs, transposed(term.delta, outputs),
+           rows_of(term.input + first, inputs), outputs, last - first, B, false, shard);
   if (first > 0) return;
   float* bias = gradient + term.layer->bias;
   std::fill(bias, bias + outputs, 0.0f);

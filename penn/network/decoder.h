@@ -1,7 +1,7 @@
-// The decoder: residual blocks B(u) = ELU(l3(ELU(l2(ELU(l1(u)))))) + s(u) of one width, then one dense layer. s is linear in the first block and the identity
-// after it, as in the paper. With an input projection a dense layer comes first and s is the identity in every block: the features meet one large matrix
-// instead of two.
-// B = batch, E = inputs (the embedding), W = width, K = outputs. Rows are trajectories; forward and backward work on any range of them.
+// The decoder: residual blocks B(u) = ELU(l3(ELU(l2(ELU(l1(u)))))) + s(u) of one width, then one dense layer. s is
+// linear in the first block and the identity after it, as in the paper. With an input projection a dense layer comes
+// first and s is the identity in every block: the features meet one large matrix instead of two. B = batch, E = inputs
+// (the embedding), W = width, K = outputs. Rows are trajectories; forward and backward work on any range of them.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +22,11 @@ class Decoder {
  public:
   Decoder(WeightList& weights, int64_t inputs, int64_t width, int64_t blocks, int64_t outputs, bool has_projection);
 
-  // What a pass leaves behind: outputs of the layers, and gradients with respect to what goes into their activations. Each (B, W).
+  // What a pass leaves behind: outputs of the layers, and gradients with respect to what goes into their activations.
+  // Each (B, W).
   struct State {
     struct Block {
-      AlignedVector<float> h[3], out;     // after each ELU; the block's output
+      AlignedVector<float> h[3], out;  // after each ELU; the block's output
       AlignedVector<float> delta[3], dout;
     };
     AlignedVector<float> projected, dprojected;
@@ -34,9 +35,11 @@ class Decoder {
   State make_state(int64_t rows, bool with_backward) const;
 
   // Rows [first, last): embedding (B, E) -> raw (B, K).
-  void forward(const float* weights, const float* embedding, int64_t first, int64_t last, State& state, float* raw) const;
+  void forward(const float* weights, const float* embedding, int64_t first, int64_t last, State& state,
+               float* raw) const;
   // draw (B, K), the gradient with respect to raw -> state's gradients, and dembedding (B, E) unless null.
-  void backward(const float* weights, const float* draw, int64_t first, int64_t last, State& state, float* dembedding) const;
+  void backward(const float* weights, const float* draw, int64_t first, int64_t last, State& state,
+                float* dembedding) const;
 
   // The gradient of a layer's weights is the sum over rows of delta^T input.
   struct GradientTerm {
@@ -55,7 +58,9 @@ class Decoder {
   std::vector<Block> blocks_;
 };
 
-// Columns [first, last) of a layer's gradient (its bias with the first column) over a batch of B trajectories, in partial sums of `shard` trajectories each, in their order.
-void dense_gradient(const Decoder::GradientTerm& term, int64_t B, int64_t shard, int64_t first, int64_t last, float* gradient);
+// Columns [first, last) of a layer's gradient (its bias with the first column) over a batch of B trajectories, in
+// partial sums of `shard` trajectories each, in their order.
+void dense_gradient(const Decoder::GradientTerm& term, int64_t B, int64_t shard, int64_t first, int64_t last,
+                    float* gradient);
 
 }  // namespace penn

@@ -20,8 +20,9 @@ float dot(const float* a, const float* b, int64_t n) {
   return std::accumulate(sums, sums + 32, 0.0f);
 }
 
-// The b columns of a panel, each k numbers and `step` from the next: reflections v (b, k), v_i = 0 before i, that make them triangular one after the other, and t (b, b)
-// with H_1 ... H_b = I + V^T t V. The panel itself keeps nothing that is used again.
+// The b columns of a panel, each k numbers and `step` from the next: reflections v (b, k), v_i = 0 before i, that make
+// them triangular one after the other, and t (b, b) with H_1 ... H_b = I + V^T t V. The panel itself keeps nothing that
+// is used again.
 void reflect(float* panel, int64_t step, int64_t b, int64_t k, float* v, float* t) {
   std::fill(v, v + b * k, 0.0f);
   std::fill(t, t + b * b, 0.0f);
@@ -51,7 +52,8 @@ void reflect(float* panel, int64_t step, int64_t b, int64_t k, float* v, float* 
 
 void eigenvectors(const double* symmetric, int64_t n, double* vectors, std::vector<double>& values) {
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(Eigen::Map<const Eigen::MatrixXd>(symmetric, n, n));
-  Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(vectors, n, n) = solver.eigenvectors().rowwise().reverse();
+  Eigen::Map<Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>(vectors, n, n) =
+      solver.eigenvectors().rowwise().reverse();
   values.resize(static_cast<size_t>(n));
   Eigen::Map<Eigen::VectorXd>(values.data(), n) = solver.eigenvalues().reverse();
 }
@@ -59,13 +61,15 @@ void eigenvectors(const double* symmetric, int64_t n, double* vectors, std::vect
 // Schreiber and Van Loan 1989: a block of reflections is I - V^T T V, so that nearly all work is matrix products.
 void orthonormalise(float* a, int64_t n, int threads) {
   const int64_t block = n > 512 ? 72 : 24;
-  AlignedVector<float> columns(static_cast<size_t>(n * n)), V(columns.size()), T(static_cast<size_t>(n * block)), x, y;  // columns: a's, one after the other
+  AlignedVector<float> columns(static_cast<size_t>(n * n)), V(columns.size()), T(static_cast<size_t>(n * block)), x,
+      y;  // columns: a's, one after the other
   transpose(a, n, n, columns.data());
   x.resize(T.size());
   y.resize(T.size());
   for (int64_t first = 0; first < n; first += block) {
     const int64_t b = std::min(block, n - first), k = n - first, below = k - b;
-    float *panel = &columns[static_cast<size_t>(first * n + first)], *v = &V[static_cast<size_t>(first * n)], *t = &T[static_cast<size_t>(first * block)];
+    float *panel = &columns[static_cast<size_t>(first * n + first)], *v = &V[static_cast<size_t>(first * n)],
+          *t = &T[static_cast<size_t>(first * block)];
     reflect(panel, n, b, k, v, t);
     float* rest = panel + b * n;  // the columns to come: each minus (column V^T) T V
     multiply_on(threads, x.data(), b, {rest, n, 1}, transposed(v, k), below, b, k);

@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "penn/base/parallel.h"
-#include "penn/network/activation.h"
 #include "penn/features/measure_scaling.h"
+#include "penn/network/activation.h"
 
 namespace penn {
 namespace {
@@ -20,8 +20,9 @@ float median(std::vector<float>& x) {  // reorders x
   return *middle;
 }
 
-// Centre and unit of many numbers: the median, and the median distance from it in units that are the SD of a Gaussian, so that a few wild ones do not set the
-// scale (alpha-stable data have no SD). The mean distance where more than half share one value; 1 if there is nothing to measure.
+// Centre and unit of many numbers: the median, and the median distance from it in units that are the SD of a Gaussian,
+// so that a few wild ones do not set the scale (alpha-stable data have no SD). The mean distance where more than half
+// share one value; 1 if there is nothing to measure.
 void measure_scale(std::vector<float> x, float& centre, float& unit) {
   centre = median(x);
   double sum = 0;
@@ -35,7 +36,8 @@ void measure_scale(std::vector<float> x, float& centre, float& unit) {
 
 StatisticsEncoder::StatisticsEncoder(int inputs)
     : summary_(summary_options(kSummaryVersion, inputs), {std::vector<ChannelScale>(static_cast<size_t>(inputs))}),
-      centre_(static_cast<size_t>(summary_.size()), 0.0f), unit_(centre_.size(), 1.0f) {}
+      centre_(static_cast<size_t>(summary_.size()), 0.0f),
+      unit_(centre_.size(), 1.0f) {}
 
 void StatisticsEncoder::fit_input_scaling(const float* z, int64_t B, int64_t n, int threads) {
   summary_ = Summary(summary_.options(), measure_scaling(z, B, n, summary_.channels()));
@@ -64,7 +66,8 @@ void StatisticsEncoder::encode(const float* z, int64_t B, int64_t n, float* out,
 
 std::vector<double> StatisticsEncoder::scaling() const {
   std::vector<double> values;
-  for (const ChannelScale& s : summary_.scaling().channels) values.insert(values.end(), {s.location, s.value, s.velocity, s.second, s.third});
+  for (const ChannelScale& s : summary_.scaling().channels)
+    values.insert(values.end(), {s.location, s.value, s.velocity, s.second, s.third});
   return values;
 }
 
@@ -77,12 +80,16 @@ void StatisticsEncoder::set(const std::vector<double>& v, std::vector<float> cen
 }
 
 LstmEncoder::LstmEncoder(WeightList& weights, const NetworkOptions& options)
-    : shape_{options.inputs, options.lstm_hidden, options.lstm_layers}, centre_(static_cast<size_t>(options.inputs), 0.0f), unit_(centre_.size(), 1.0f) {
+    : shape_{options.inputs, options.lstm_hidden, options.lstm_layers},
+      centre_(static_cast<size_t>(options.inputs), 0.0f),
+      unit_(centre_.size(), 1.0f) {
   const size_t H = static_cast<size_t>(shape_.hidden);
   const double spread = 1 / std::sqrt(static_cast<double>(H));
   offset_ = weights.size();
   for (int layer = 0; layer < shape_.layers; ++layer) {
-    const auto add = [&](const char* what, Shape shape) { weights.add(fmt::format("encoder_lstm.lstm.{}_l{}", what, layer), std::move(shape), spread); };
+    const auto add = [&](const char* what, Shape shape) {
+      weights.add(fmt::format("encoder_lstm.lstm.{}_l{}", what, layer), std::move(shape), spread);
+    };
     add("weight_ih", {4 * H, static_cast<size_t>(shape_.inputs(layer))});
     add("weight_hh", {4 * H, H});
     add("bias_ih", {4 * H});
@@ -118,14 +125,16 @@ void LstmEncoder::scale(const float* z, int64_t count, std::vector<float>& x, in
   });
 }
 
-void LstmEncoder::encode(const float* weights, const float* z, int64_t B, int64_t n, float* out, int64_t out_step, int threads) const {
+void LstmEncoder::encode(const float* weights, const float* z, int64_t B, int64_t n, float* out, int64_t out_step,
+                         int threads) const {
   std::vector<float> x;
   scale(z, B * n, x, threads);
   const LstmPass pass(shape_, B, n, weights + offset_, LstmMemory::kNothing);
   parallel_for(pass.tiles(), threads, [&](int64_t tile, int) { pass.forward(tile, x.data(), out, out_step, nullptr); });
 }
 
-void LstmEncoder::forward(const float* weights, const float* z, int64_t B, int64_t n, float* out, int64_t out_step, State& state, int threads, size_t memory) const {
+void LstmEncoder::forward(const float* weights, const float* z, int64_t B, int64_t n, float* out, int64_t out_step,
+                          State& state, int threads, size_t memory) const {
   scale(z, B * n, state.x, threads);
   state.pass.clear();
   state.pass.emplace_back(shape_, B, n, weights + offset_, LstmMemory::kEverything);
@@ -136,7 +145,8 @@ void LstmEncoder::forward(const float* weights, const float* z, int64_t B, int64
   const LstmPass& pass = state.pass[0];
   state.saved.resize(static_cast<size_t>(pass.tiles()) * pass.saved_floats_per_tile());
   parallel_for(pass.tiles(), threads, [&](int64_t tile, int) {
-    pass.forward(tile, state.x.data(), out, out_step, state.saved.data() + static_cast<size_t>(tile) * pass.saved_floats_per_tile());
+    pass.forward(tile, state.x.data(), out, out_step,
+                 state.saved.data() + static_cast<size_t>(tile) * pass.saved_floats_per_tile());
   });
 }
 
@@ -145,7 +155,8 @@ void LstmEncoder::backward(const float* dout, int64_t dout_step, State& state, f
   state.tile_gradients.resize(static_cast<size_t>(pass.tiles()) * pass.gradient_floats_per_tile());
   parallel_for(pass.tiles(), threads, [&](int64_t tile, int) {
     const size_t t = static_cast<size_t>(tile);
-    pass.backward(tile, state.x.data(), dout, dout_step, state.saved.data() + t * pass.saved_floats_per_tile(), state.tile_gradients.data() + t * pass.gradient_floats_per_tile());
+    pass.backward(tile, state.x.data(), dout, dout_step, state.saved.data() + t * pass.saved_floats_per_tile(),
+                  state.tile_gradients.data() + t * pass.gradient_floats_per_tile());
   });
   pass.add_gradients(state.tile_gradients.data(), gradient + offset_);
 }

@@ -42,15 +42,17 @@ class LstmEncoder {
   const std::vector<float>& centre() const { return centre_; }  // (d)
   const std::vector<float>& unit() const { return unit_; }      // (d)
 
-  void encode(const float* weights, const float* z, int64_t B, int64_t n, float* out, int64_t out_step, int threads) const;
+  void encode(const float* weights, const float* z, int64_t B, int64_t n, float* out, int64_t out_step,
+              int threads) const;
 
   // A pass that can go back. `memory` bytes may be kept before gates are computed again instead.
   struct State {
-    std::vector<float> x;  // (B, n, d), scaled
+    std::vector<float> x;        // (B, n, d), scaled
     std::vector<LstmPass> pass;  // one
     AlignedVector<float> saved, tile_gradients;
   };
-  void forward(const float* weights, const float* z, int64_t B, int64_t n, float* out, int64_t out_step, State& state, int threads, size_t memory = size_t{4} << 30) const;
+  void forward(const float* weights, const float* z, int64_t B, int64_t n, float* out, int64_t out_step, State& state,
+               int threads, size_t memory = size_t{4} << 30) const;
   // Adds to the gradient of the flat array.
   void backward(const float* dout, int64_t dout_step, State& state, float* gradient, int threads) const;
 

@@ -1,13 +1,13 @@
-// The innermost loop of every matrix product here, and the transposition that feeds it. A tile of the result, R rows by V vectors, stays in registers:
-// on the 16 of AVX2, 12 sums, two vectors of b, one number of a.
+// The innermost loop of every matrix product here, and the transposition that feeds it. A tile of the result, R rows by
+// V vectors, stays in registers: on the 16 of AVX2, 12 sums, two vectors of b, one number of a.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 
-#include "penn/network/tile_sizes.h"
 #include "penn/base/lanes.h"
+#include "penn/network/tile_sizes.h"
 
 namespace penn {
 
@@ -15,8 +15,9 @@ static_assert(kVector == lanes::kWidth);
 
 // sum[r][v] += sum_k a[r * a_row + k * a_step] * b[k * b_step + v * kVector + lane]
 template <int R, int V>
-[[gnu::always_inline]] inline void add_products(lanes::F (&sum)[R][V], const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_step, const float* b,
-                                                std::ptrdiff_t b_step, int64_t K) {
+[[gnu::always_inline]] inline void add_products(lanes::F (&sum)[R][V], const float* a, std::ptrdiff_t a_row,
+                                                std::ptrdiff_t a_step, const float* b, std::ptrdiff_t b_step,
+                                                int64_t K) {
   for (int64_t k = 0; k < K; ++k, a += a_step, b += b_step) {
     lanes::F right[V];
 #pragma GCC unroll 2
@@ -39,7 +40,8 @@ inline void with_rows(int64_t rows, F&& f) {
   }
 }
 
-// result[i] = element index[i] of a and b, one after the other. One instruction with gcc; clang has no such built-in function.
+// result[i] = element index[i] of a and b, one after the other. One instruction with gcc; clang has no such built-in
+// function.
 inline lanes::F shuffle(lanes::F a, lanes::F b, lanes::I index) {
 #if defined(__clang__)
   lanes::F result;
@@ -53,7 +55,8 @@ inline lanes::F shuffle(lanes::F a, lanes::F b, lanes::I index) {
 // Blocks of `width` change places between rows i and i | width of a square.
 template <int width, int... lane>
 [[gnu::always_inline]] inline void exchange_blocks(lanes::F (&row)[kVector], std::integer_sequence<int, lane...>) {
-  constexpr lanes::I low = {((lane & width) ? kVector + (lane ^ width) : lane)...}, high = {((lane & width) ? kVector + lane : (lane ^ width))...};
+  constexpr lanes::I low = {((lane & width) ? kVector + (lane ^ width) : lane)...},
+                     high = {((lane & width) ? kVector + lane : (lane ^ width))...};
 #pragma GCC unroll 16
   for (int i = 0; i < kVector; ++i) {
     if (i & width) continue;
@@ -65,7 +68,8 @@ template <int width, int... lane>
 }
 
 // to[i * to_step + j] = from[j * from_step + i] for i, j < kVector, in log2 steps.
-[[gnu::always_inline]] inline void transpose_square(const float* from, std::ptrdiff_t from_step, float* to, std::ptrdiff_t to_step) {
+[[gnu::always_inline]] inline void transpose_square(const float* from, std::ptrdiff_t from_step, float* to,
+                                                    std::ptrdiff_t to_step) {
   lanes::F row[kVector];
 #pragma GCC unroll 16
   for (int i = 0; i < kVector; ++i) row[i] = lanes::load(from + i * from_step);

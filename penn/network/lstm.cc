@@ -15,7 +15,8 @@ constexpr int kChunk = 16;
 using lanes::F, lanes::load, lanes::store;
 
 // out (M, lanes) = A (M, K1 + K2) [b1 (K1, lanes); b2 (K2, lanes)] + bias; without bias where it is null.
-void multiply_lanes(float* out, const PackedMatrix& a, const float* bias, const float* b1, int k1, const float* b2 = nullptr, int k2 = 0) {
+void multiply_lanes(float* out, const PackedMatrix& a, const float* bias, const float* b1, int k1,
+                    const float* b2 = nullptr, int k2 = 0) {
   for (int row = 0; row < a.rows(); row += kPanel)
     with_rows(std::min(kPanel, a.rows() - row), [&]<int R>() {
       F sum[R][2];
@@ -33,13 +34,18 @@ void multiply_lanes(float* out, const PackedMatrix& a, const float* bias, const 
     });
 }
 
-// x (n, lanes) of step t, transposed into [column panel][t][lane][kTileLanes columns]. n is a multiple of kVector: the last panel may be half empty.
-size_t transposed_size(int n, int time) { return static_cast<size_t>(round_up(n, kTileLanes)) * time * kTileLanes; }
+// x (n, lanes) of step t, transposed into [column panel][t][lane][kTileLanes columns]. n is a multiple of kVector: the
+// last panel may be half empty.
+size_t transposed_size(int n, int time) {
+  return static_cast<size_t>(round_up(n, kTileLanes)) * time * kTileLanes;
+}
 void transpose_into(float* block, int n, int time, int t, const float* x) {
   for (int first = 0; first < n; first += kVector) {
-    float* to = block + (static_cast<size_t>(first / kTileLanes) * time + t) * kTileLanes * kTileLanes + first % kTileLanes;
+    float* to =
+        block + (static_cast<size_t>(first / kTileLanes) * time + t) * kTileLanes * kTileLanes + first % kTileLanes;
     for (int half = 0; half < kTileLanes; half += kVector)
-      transpose_square(x + static_cast<size_t>(first) * kTileLanes + half, kTileLanes, to + half * kTileLanes, kTileLanes);
+      transpose_square(x + static_cast<size_t>(first) * kTileLanes + half, kTileLanes, to + half * kTileLanes,
+                       kTileLanes);
   }
 }
 
@@ -50,14 +56,16 @@ void outer_tile(float* out, int out_stride, const float* g, size_t g_stride, int
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) sum[r][v] = load(out + r * out_stride + v * kVector);
-  for (int t = 0; t < time; ++t, g += g_stride, x += kTileLanes * kTileLanes) add_products<R, V>(sum, g, kTileLanes, 1, x, kTileLanes, kTileLanes);
+  for (int t = 0; t < time; ++t, g += g_stride, x += kTileLanes * kTileLanes)
+    add_products<R, V>(sum, g, kTileLanes, 1, x, kTileLanes, kTileLanes);
 #pragma GCC unroll 16
   for (int r = 0; r < R; ++r)
 #pragma GCC unroll 2
     for (int v = 0; v < V; ++v) store(out + r * out_stride + v * kVector, sum[r][v]);
 }
 
-// out (m, n) += sum over t < time and lanes of g_t (m, lanes) x_t (n, lanes)^T, x as made by transpose_into. n is a multiple of kVector.
+// out (m, n) += sum over t < time and lanes of g_t (m, lanes) x_t (n, lanes)^T, x as made by transpose_into. n is a
+// multiple of kVector.
 void add_outer(float* out, int m, int n, const float* g, size_t g_stride, int time, const float* x) {
   for (int column = 0; column < n; column += kTileLanes) {
     const float* panel = x + static_cast<size_t>(column) * time * kTileLanes;
@@ -89,9 +97,9 @@ double LstmShape::flops_forward() const {
 struct LstmPass::Chunk {
   int64_t t0;
   int steps;
-  float* gates;              // [layer][t][5H]: i f g o c
+  float* gates;         // [layer][t][5H]: i f g o c
   size_t layer_stride;  // floats from one layer to the next
-  const float* start;        // [layer][2H]: h and c before the chunk
+  const float* start;   // [layer][2H]: h and c before the chunk
   const float* gates_of(int layer, int t, int H) const { return gates + layer * layer_stride + t * 5 * H * kTileLanes; }
 };
 
@@ -110,14 +118,14 @@ struct LstmPass::Scratch {
         joined(static_cast<size_t>(round_up(s.hidden + std::max(s.hidden, s.channels) + 1, kVector)) * kTileLanes),
         transposed(transposed_size(s.hidden + std::max(s.hidden, s.channels) + 1 + kVector, kChunk)),
         dmean(row) {}
-  size_t row;           // H * kTileLanes
-  AlignedVector<float> x;           // [t][C]
-  AlignedVector<float> local;       // gates of one chunk when they are not saved
-  AlignedVector<float> state;       // [layer][2H]: h, c after the last step
-  AlignedVector<float> pre;         // 4H
-  AlignedVector<float> h;           // [layer][t][H]
-  AlignedVector<float> dgates;      // [t][4H]
-  AlignedVector<float> dhx;         // [layer][t][H + inputs]: gradients of h_(t-1) through the gates, and of the layer's input
+  size_t row;                   // H * kTileLanes
+  AlignedVector<float> x;       // [t][C]
+  AlignedVector<float> local;   // gates of one chunk when they are not saved
+  AlignedVector<float> state;   // [layer][2H]: h, c after the last step
+  AlignedVector<float> pre;     // 4H
+  AlignedVector<float> h;       // [layer][t][H]
+  AlignedVector<float> dgates;  // [t][4H]
+  AlignedVector<float> dhx;  // [layer][t][H + inputs]: gradients of h_(t-1) through the gates, and of the layer's input
   AlignedVector<float> carry;       // [layer][2H]: dh, dc that go to the chunk before
   AlignedVector<float> joined;      // inputs, hidden, one
   AlignedVector<float> transposed;  // of joined, for the whole chunk
@@ -251,7 +259,7 @@ void LstmPass::backward_layer(int layer, const Chunk& chunk, Scratch& s, const f
     float* dg = s.dgates.data() + t * 4 * row;
     for (int k = 0; k < row; k += kVector) {
       const F i = load(gates + k), f = load(gates + row + k), g = load(gates + 2 * row + k),
-                o = load(gates + 3 * row + k);
+              o = load(gates + 3 * row + k);
       const F tanh_c = tanh(load(gates + 4 * row + k));
       const F dh = load(dh_next + k) + load(above + k);
       const F dc = load(dc_carry + k) + dh * o * (1.0f - tanh_c * tanh_c);
@@ -281,7 +289,8 @@ void LstmPass::backward_layer(int layer, const Chunk& chunk, Scratch& s, const f
   add_outer(gradient + gradient_offset_[layer], 4 * H, n, s.dgates.data(), 4 * s.row, chunk.steps, s.transposed.data());
 }
 
-void LstmPass::backward(int64_t tile, const float* x, const float* dmean, int64_t dmean_step, const float* saved, float* gradient) const {
+void LstmPass::backward(int64_t tile, const float* x, const float* dmean, int64_t dmean_step, const float* saved,
+                        float* gradient) const {
   Scratch s(shape_);
   const int H = shape_.hidden, C = shape_.channels;
   const int64_t T = time_, chunks = round_up(T, kChunk) / kChunk;
@@ -289,7 +298,8 @@ void LstmPass::backward(int64_t tile, const float* x, const float* dmean, int64_
   std::fill(gradient, gradient + gradient_floats_, 0.0f);
   for (int lane = 0; lane < kTileLanes; ++lane) {
     const int64_t b = tile * kTileLanes + lane;
-    for (int k = 0; k < H; ++k) s.dmean[k * kTileLanes + lane] = b < batch_ ? dmean[b * dmean_step + k] / static_cast<float>(T) : 0.0f;
+    for (int k = 0; k < H; ++k)
+      s.dmean[k * kTileLanes + lane] = b < batch_ ? dmean[b * dmean_step + k] / static_cast<float>(T) : 0.0f;
   }
   for (int64_t n = chunks - 1; n >= 0; --n) {
     Chunk chunk;

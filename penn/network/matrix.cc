@@ -47,7 +47,8 @@ void pack_left(MatrixView a, int64_t M, int64_t K, float* to) {
 }
 
 template <int R>
-[[gnu::noinline]] void tile(float* c, int64_t c_step, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_step, const float* b, int64_t K, int64_t columns, bool add) {
+[[gnu::noinline]] void tile(float* c, int64_t c_step, const float* a, std::ptrdiff_t a_row, std::ptrdiff_t a_step,
+                            const float* b, int64_t K, int64_t columns, bool add) {
   F sum[R][2] = {};
   if (a_step == 1) add_products<R, 2>(sum, a, a_row, 1, b, kTileLanes, K);
   else add_products<R, 2>(sum, a, 1, kPanel, b, kTileLanes, K);
@@ -72,7 +73,8 @@ template <int R>
 
 // panel(first, count, column): the packed columns from `column` on of rows [first, first + count) of the right side.
 template <class Panel>
-void multiply_panels(float* c, int64_t c_step, MatrixView a, int64_t M, int64_t N, int64_t K, bool add, int64_t block, Panel panel) {
+void multiply_panels(float* c, int64_t c_step, MatrixView a, int64_t M, int64_t N, int64_t K, bool add, int64_t block,
+                     Panel panel) {
   thread_local AlignedVector<float> left;
   if (K == 0 && !add)
     for (int64_t i = 0; i < M; ++i) std::fill_n(c + i * c_step, N, 0.0f);
@@ -90,7 +92,8 @@ void multiply_panels(float* c, int64_t c_step, MatrixView a, int64_t M, int64_t 
       for (int64_t row = 0; row < M; row += kPanel) {
         const float* from = is_packed ? left.data() + row * count : a_block.data + row * a.row_step;
         with_rows(std::min<int64_t>(kPanel, M - row), [&]<int R>() {
-          tile<R>(c + row * c_step + column, c_step, from, is_packed ? 1 : a.row_step, is_packed ? kPanel : 1, right, count, columns, add);
+          tile<R>(c + row * c_step + column, c_step, from, is_packed ? 1 : a.row_step, is_packed ? kPanel : 1, right,
+                  count, columns, add);
         });
       }
     }
@@ -99,7 +102,8 @@ void multiply_panels(float* c, int64_t c_step, MatrixView a, int64_t M, int64_t 
 
 }  // namespace
 
-void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add, int64_t block) {
+void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add,
+              int64_t block) {
   thread_local AlignedVector<float> right;
   right.resize(std::max(right.size(), static_cast<size_t>(std::min(block, K) * kTileLanes)));
   multiply_panels(c, c_step, a, M, N, K, add, block, [&](int64_t first, int64_t count, int64_t column) -> const float* {
@@ -108,7 +112,8 @@ void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, i
   });
 }
 
-void multiply_on(int threads, float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add) {
+void multiply_on(int threads, float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K,
+                 bool add) {
   const int64_t rows = round_up(std::max<int64_t>((M + threads - 1) / threads, 8 * kPanel), kPanel);
   parallel_for((M + rows - 1) / rows, threads, [&](int64_t i, int) {
     const int64_t first = i * rows;
@@ -119,22 +124,28 @@ void multiply_on(int threads, float* c, int64_t c_step, MatrixView a, MatrixView
 void transpose(const float* from, int64_t rows, int64_t columns, float* to) {
   for (int64_t i = 0; i < rows; i += kVector)
     for (int64_t j = 0; j < columns; j += kVector)
-      if (i + kVector <= rows && j + kVector <= columns) transpose_square(from + i * columns + j, columns, to + j * rows + i, rows);
+      if (i + kVector <= rows && j + kVector <= columns)
+        transpose_square(from + i * columns + j, columns, to + j * rows + i, rows);
       else
         for (int64_t r = i; r < std::min(rows, i + kVector); ++r)
           for (int64_t q = j; q < std::min(columns, j + kVector); ++q) to[q * rows + r] = from[r * columns + q];
 }
 
-PackedMatrixRight::PackedMatrixRight(MatrixView b, int64_t K, int64_t N) : K_(K), columns_(round_up(N, kTileLanes)), data_(static_cast<size_t>(K * columns_)) {
+PackedMatrixRight::PackedMatrixRight(MatrixView b, int64_t K, int64_t N)
+    : K_(K), columns_(round_up(N, kTileLanes)), data_(static_cast<size_t>(K * columns_)) {
   for (int64_t first = 0; first < K; first += kSumBlock)
     for (int64_t column = 0; column < N; column += kTileLanes)
-      pack_right({b.data + first * b.row_step, b.row_step, b.column_step}, column, N, std::min(kSumBlock, K - first), const_cast<float*>(panel(first, column)));
+      pack_right({b.data + first * b.row_step, b.row_step, b.column_step}, column, N, std::min(kSumBlock, K - first),
+                 const_cast<float*>(panel(first, column)));
 }
 
-const float* PackedMatrixRight::panel(int64_t first, int64_t column) const { return data_.data() + first * columns_ + column * std::min(kSumBlock, K_ - first); }
+const float* PackedMatrixRight::panel(int64_t first, int64_t column) const {
+  return data_.data() + first * columns_ + column * std::min(kSumBlock, K_ - first);
+}
 
 void multiply(float* c, int64_t c_step, MatrixView a, const PackedMatrixRight& b, int64_t M, int64_t N, int64_t K) {
-  multiply_panels(c, c_step, a, M, N, K, false, kSumBlock, [&](int64_t first, int64_t, int64_t column) { return b.panel(first, column); });
+  multiply_panels(c, c_step, a, M, N, K, false, kSumBlock,
+                  [&](int64_t first, int64_t, int64_t column) { return b.panel(first, column); });
 }
 
 }  // namespace penn

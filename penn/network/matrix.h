@@ -1,5 +1,5 @@
-// Matrix products of float32 on one thread. Every element is summed in the same order whatever the size of the rest: rows of a product do not depend on
-// their neighbours, and threads may share out the rows of a result in any way.
+// Matrix products of float32 on one thread. Every element is summed in the same order whatever the size of the rest:
+// rows of a product do not depend on their neighbours, and threads may share out the rows of a result in any way.
 //   c (M, N) (+)= a (M, K) b (K, N),   c_ij = sum over blocks of k of [fma chain over the block, from 0]
 #pragma once
 
@@ -15,18 +15,26 @@ struct MatrixView {
   const float* data;
   std::ptrdiff_t row_step, column_step;
 };
-inline MatrixView rows_of(const float* data, int64_t columns) { return {data, columns, 1}; }     // as stored, row by row
-inline MatrixView transposed(const float* data, int64_t columns) { return {data, 1, columns}; }  // of what is stored so
-inline MatrixView from_row(MatrixView a, int64_t row) { return {a.data + row * a.row_step, a.row_step, a.column_step}; }
+inline MatrixView rows_of(const float* data, int64_t columns) {
+  return {data, columns, 1};
+}  // as stored, row by row
+inline MatrixView transposed(const float* data, int64_t columns) {
+  return {data, 1, columns};
+}  // of what is stored so
+inline MatrixView from_row(MatrixView a, int64_t row) {
+  return {a.data + row * a.row_step, a.row_step, a.column_step};
+}
 
 inline constexpr int64_t kSumBlock = 256;  // terms summed before they are added to the result
 
-// add: c += a b instead of c = a b. c has rows of c_step floats. block: terms of one partial sum; it decides the rounding.
+// add: c += a b instead of c = a b. c has rows of c_step floats. block: terms of one partial sum; it decides the
+// rounding.
 void multiply(float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add = false,
               int64_t block = kSumBlock);
 
 // The same on several threads, which share out the rows.
-void multiply_on(int threads, float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K, bool add = false);
+void multiply_on(int threads, float* c, int64_t c_step, MatrixView a, MatrixView b, int64_t M, int64_t N, int64_t K,
+                 bool add = false);
 // to (columns, rows) = the transpose of from (rows, columns)
 void transpose(const float* from, int64_t rows, int64_t columns, float* to);
 

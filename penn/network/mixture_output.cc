@@ -18,9 +18,15 @@ constexpr int kRows = 8;
 typedef double Rows __attribute__((vector_size(kRows * sizeof(double))));
 template <class V>
 constexpr int kLanesOf = sizeof(V) / sizeof(double);
-inline double& lane(double& x, int) { return x; }
-inline double lane(const Rows& x, int i) { return x[i]; }
-inline double lane(const double& x, int) { return x; }
+inline double& lane(double& x, int) {
+  return x;
+}
+inline double lane(const Rows& x, int i) {
+  return x[i];
+}
+inline double lane(const double& x, int) {
+  return x;
+}
 
 template <class V, class Function>
 inline V map(const V& x, Function f) {
@@ -32,16 +38,25 @@ inline V map(const V& x, Function f) {
   }
 }
 
-// A mixture as numbers, and what the way back to the raw row needs. U with its diagonal, row by row: (N, M (M + 1) / 2).
+// A mixture as numbers, and what the way back to the raw row needs. U with its diagonal, row by row: (N, M (M + 1) /
+// 2).
 template <class V>
 struct Parameters {
   explicit Parameters(const MixtureShape& s)
-      : M(s.parameters), N(s.components), upper(M * (M + 1) / 2), logit(N), mean(N * M), coupling(static_cast<size_t>(N) * upper), u(coupling.size()), slope(N * M), log_u(N * M) {}
+      : M(s.parameters),
+        N(s.components),
+        upper(M * (M + 1) / 2),
+        logit(N),
+        mean(N * M),
+        coupling(static_cast<size_t>(N) * upper),
+        u(coupling.size()),
+        slope(N * M),
+        log_u(N * M) {}
   int M, N, upper;
   std::vector<V> logit, mean;
-  std::vector<V> coupling, u;  // coupling: as in the raw row, diagonal unused
-  std::vector<V> slope;        // of u_kk with respect to its raw scale
-  std::vector<V> log_u;        // ln u_kk; "direct" alone fills it
+  std::vector<V> coupling, u;                                    // coupling: as in the raw row, diagonal unused
+  std::vector<V> slope;                                          // of u_kk with respect to its raw scale
+  std::vector<V> log_u;                                          // ln u_kk; "direct" alone fills it
   int diagonal(int k) const { return k * M - k * (k - 1) / 2; }  // where row k of U begins
 
   // get(i): entry i of the raw row(s).
@@ -57,8 +72,11 @@ struct Parameters {
         V& out = u[static_cast<size_t>(j) * upper + diagonal(k)];
         if (is_direct) {
           out = map(scale, [](double g) { return std::max(g, 0.0) + std::log1p(std::exp(-std::fabs(g))); });
-          slope[j * M + k] = map(scale, [](double g) { return g >= 0 ? 1 / (1 + std::exp(-g)) : std::exp(g) / (1 + std::exp(g)); });
-          for (int i = 0; i < kLanesOf<V>; ++i) set(log_u[j * M + k], i, lane(scale, i) < -40 ? lane(scale, i) : std::log(lane(out, i)));  // softplus(g) = e^g to all digits
+          slope[j * M + k] =
+              map(scale, [](double g) { return g >= 0 ? 1 / (1 + std::exp(-g)) : std::exp(g) / (1 + std::exp(g)); });
+          for (int i = 0; i < kLanesOf<V>; ++i)
+            set(log_u[j * M + k], i,
+                lane(scale, i) < -40 ? lane(scale, i) : std::log(lane(out, i)));  // softplus(g) = e^g to all digits
         } else {
           slope[j * M + k] = map(scale, [](double g) { return std::exp(std::min(g, kLargestLog)); });
           out = slope[j * M + k] + kSmallestScale;
@@ -93,9 +111,11 @@ Rows square_root(const Rows& x) {
 // One component of eight rows: P = U^T U + diag(floor) = R^T R, ln det R, and d ln det R / d U = U P^-1.
 class FlooredPrecision {
  public:
-  FlooredPrecision(int M, std::span<const double> floor) : M_(M), floor_(floor), r_(static_cast<size_t>(M) * M), inverse_(r_.size()), p_(r_.size()) {}
+  FlooredPrecision(int M, std::span<const double> floor)
+      : M_(M), floor_(floor), r_(static_cast<size_t>(M) * M), inverse_(r_.size()), p_(r_.size()) {}
 
-  // ln det R. Floors are at least of the order of 1 and u at most e^12: the product U^T U keeps the digits that matter in doubles.
+  // ln det R. Floors are at least of the order of 1 and u at most e^12: the product U^T U keeps the digits that matter
+  // in doubles.
   Rows factorise(const Lanes& m, const Rows* u) {
     Rows log_determinant = {}, product = Rows{} + 1.0;
     for (int i = 0; i < M_; ++i)
@@ -160,7 +180,8 @@ Rows softmax(std::vector<Rows>& x) {
 
 bool all_finite(const float* x, int64_t count) {
   bool is_finite = true;
-  for (int64_t i = 0; i < count; ++i) is_finite &= std::fabs(x[i]) <= std::numeric_limits<float>::max();  // false for NaN
+  for (int64_t i = 0; i < count; ++i)
+    is_finite &= std::fabs(x[i]) <= std::numeric_limits<float>::max();  // false for NaN
   return is_finite;
 }
 
@@ -168,9 +189,22 @@ bool all_finite(const float* x, int64_t count) {
 class MixtureLoss {
  public:
   explicit MixtureLoss(const MixtureShape& shape)
-      : s_(shape), M_(shape.parameters), N_(shape.components), has_floor_(!shape.precision_floor.empty()), floor_(shape.precision_floor), m_(shape), precision_(M_, floor_),
-        distance_(static_cast<size_t>(N_) * M_), product_(distance_.size()), rise_(m_.u.size()), weight_(N_), share_(N_), pull_(M_), dmean_(distance_.size()),
-        du_(m_.upper), gradient_(static_cast<size_t>(shape.size())) {
+      : s_(shape),
+        M_(shape.parameters),
+        N_(shape.components),
+        has_floor_(!shape.precision_floor.empty()),
+        floor_(shape.precision_floor),
+        m_(shape),
+        precision_(M_, floor_),
+        distance_(static_cast<size_t>(N_) * M_),
+        product_(distance_.size()),
+        rise_(m_.u.size()),
+        weight_(N_),
+        share_(N_),
+        pull_(M_),
+        dmean_(distance_.size()),
+        du_(m_.upper),
+        gradient_(static_cast<size_t>(shape.size())) {
     if (!has_floor_) floor_.assign(static_cast<size_t>(M_), 0.0);
   }
 
@@ -214,7 +248,8 @@ class MixtureLoss {
     const bool is_direct = s_.parameterisation == "direct";
     for (int j = 0; j < N_; ++j) {
       const Rows responsibility = share_[j] + auxiliary / N_;
-      const Rows *u = factor(j), *d = &distance_[j * M_], *v = &product_[j * M_], *rise = &rise_[static_cast<size_t>(j) * m_.upper];
+      const Rows *u = factor(j), *d = &distance_[j * M_], *v = &product_[j * M_],
+                 *rise = &rise_[static_cast<size_t>(j) * m_.upper];
       const Rows* c = &m_.coupling[static_cast<size_t>(j) * m_.upper];
       gradient_[j] = share_[j] - weight_[j];
       for (int k = 0; k < M_; ++k) pull_[k] = floor_[k] * d[k];  // becomes U^T v + floor d
@@ -287,7 +322,8 @@ class MixtureLoss {
 GaussianMixture mixture_of(const MixtureShape& shape, const float* raw, std::span<const double> scale_factors) {
   Parameters<double> m(shape);
   for (int i = 0; i < shape.size(); ++i)
-    if (!std::isfinite(raw[i])) throw Error("the network gave a number that is not finite", "the model may be damaged: train it again");
+    if (!std::isfinite(raw[i]))
+      throw Error("the network gave a number that is not finite", "the model may be damaged: train it again");
   m.read(shape, [&](int i) { return static_cast<double>(raw[i]); });
   for (int j = 0; j < m.N; ++j)
     for (int k = 0; k < m.M; ++k) {  // a flat component's volume must stay finite
@@ -298,14 +334,16 @@ GaussianMixture mixture_of(const MixtureShape& shape, const float* raw, std::spa
   std::vector<double> factors(static_cast<size_t>(m.N) * M * M, 0.0);
   for (int j = 0; j < m.N; ++j)
     for (int k = 0; k < m.M; ++k)
-      for (int l = k; l < m.M; ++l) factors[(static_cast<size_t>(j) * M + static_cast<size_t>(k)) * M + static_cast<size_t>(l)] = m.u[static_cast<size_t>(j) * m.upper + m.diagonal(k) + l - k];
+      for (int l = k; l < m.M; ++l)
+        factors[(static_cast<size_t>(j) * M + static_cast<size_t>(k)) * M + static_cast<size_t>(l)] =
+            m.u[static_cast<size_t>(j) * m.upper + m.diagonal(k) + l - k];
   GaussianMixture mixture = GaussianMixture::from_factors(std::move(m.logit), std::move(m.mean), std::move(factors));
   if (!scale_factors.empty()) mixture = mixture.with_widths(scale_factors);
   return shape.precision_floor.empty() ? mixture : mixture.with_precision_floor(shape.precision_floor);
 }
 
-void mixture_rows(const MixtureShape& shape, int64_t first, int64_t last, const float* raw, const float* theta, double auxiliary, double* log_q, uint8_t* bad,
-                  double* weights, float* gradient) {
+void mixture_rows(const MixtureShape& shape, int64_t first, int64_t last, const float* raw, const float* theta,
+                  double auxiliary, double* log_q, uint8_t* bad, double* weights, float* gradient) {
   MixtureLoss loss(shape);
   const int64_t K = shape.size(), M = shape.parameters, N = shape.components;
   for (int64_t b = first; b < last; b += kRows) {
@@ -314,15 +352,18 @@ void mixture_rows(const MixtureShape& shape, int64_t first, int64_t last, const 
     const Rows value = loss.density(gradient != nullptr);
     const std::vector<Rows>* g = gradient ? &loss.gradient(auxiliary) : nullptr;
     for (int r = 0; r < count; ++r) {
-      bool is_good = std::fabs(value[r]) <= kMixtureLimit && all_finite(raw + (b + r) * K, K) && all_finite(theta + (b + r) * M, M);  // an infinite scale is one that is capped, not a NaN
+      bool is_good = std::fabs(value[r]) <= kMixtureLimit && all_finite(raw + (b + r) * K, K) &&
+                     all_finite(theta + (b + r) * M, M);  // an infinite scale is one that is capped, not a NaN
       if (g && is_good)
         for (const Rows& x : *g) is_good = is_good && std::fabs(x[r]) <= kMixtureLimit;
       bad[b + r] = !is_good;
       log_q[b + r] = is_good ? value[r] : 0;
       if (weights)
-        for (int64_t j = 0; j < N; ++j) weights[(b + r) * N + j] = is_good ? loss.weights()[static_cast<size_t>(j)][r] : 0;
+        for (int64_t j = 0; j < N; ++j)
+          weights[(b + r) * N + j] = is_good ? loss.weights()[static_cast<size_t>(j)][r] : 0;
       if (g)
-        for (int64_t k = 0; k < K; ++k) gradient[(b + r) * K + k] = is_good ? static_cast<float>((*g)[static_cast<size_t>(k)][r]) : 0.0f;
+        for (int64_t k = 0; k < K; ++k)
+          gradient[(b + r) * K + k] = is_good ? static_cast<float>((*g)[static_cast<size_t>(k)][r]) : 0.0f;
     }
   }
 }

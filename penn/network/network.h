@@ -1,5 +1,6 @@
-// The whole network: encoders side by side, ln n and ln of the sampling interval where they vary, decoder, raw output (mixture_output.h). A value: one flat array
-// of weights and the constants of its input scaling. Training, validation and inference run the same code.
+// The whole network: encoders side by side, ln n and ln of the sampling interval where they vary, decoder, raw output
+// (mixture_output.h). A value: one flat array of weights and the constants of its input scaling. Training, validation
+// and inference run the same code.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +18,14 @@ inline constexpr int64_t kRowTile = 96;  // trajectories that go through the dec
 
 class Network {
  public:
-  // Weights are zero. ModelError where the options make no sense or ask for more weights than `most`: a damaged file must not ask for terabytes.
+  // Weights are zero. ModelError where the options make no sense or ask for more weights than `most`: a damaged file
+  // must not ask for terabytes.
   explicit Network(const NetworkOptions& options, size_t most = size_t{1} << 32);
   void set_random_weights(uint64_t seed);
 
   const NetworkOptions& options() const { return options_; }
-  int64_t embedding_size() const { return embedding_size_; }               // E
-  int64_t output_size() const { return options_.mixture.size(); }          // K
+  int64_t embedding_size() const { return embedding_size_; }       // E
+  int64_t output_size() const { return options_.mixture.size(); }  // K
   std::span<float> weights() { return weights_; }
   std::span<const float> weights() const { return weights_; }
   const std::vector<WeightBlock>& blocks() const { return list_.blocks(); }
@@ -33,8 +35,10 @@ class Network {
 
   // z (B, n, d) in the units of the observation, sampling (B): time between samples -> embedding (B, E).
   void embed(const float* z, int64_t B, int64_t n, const float* sampling, float* embedding, int threads) const;
-  // The same, ready to go back. features (B, statistics()->size()): where they have been computed before; z is then only read by the LSTM.
-  void embed(const float* z, int64_t B, int64_t n, const float* sampling, float* embedding, LstmEncoder::State& state, int threads, const float* features = nullptr) const;
+  // The same, ready to go back. features (B, statistics()->size()): where they have been computed before; z is then
+  // only read by the LSTM.
+  void embed(const float* z, int64_t B, int64_t n, const float* sampling, float* embedding, LstmEncoder::State& state,
+             int threads, const float* features = nullptr) const;
   // embedding (B, E) -> raw (B, K).
   void decode(const float* embedding, int64_t B, float* raw, int threads) const;
 

@@ -12,20 +12,24 @@
 namespace penn {
 namespace {
 
-constexpr const char *kScaling = "encoder_statistics.scaling", *kCentre = "encoder_statistics.centre", *kUnit = "encoder_statistics.unit",
-                     *kLstmCentre = "encoder_lstm.input.centre", *kLstmUnit = "encoder_lstm.input.unit";
+constexpr const char *kScaling = "encoder_statistics.scaling", *kCentre = "encoder_statistics.centre",
+                     *kUnit = "encoder_statistics.unit", *kLstmCentre = "encoder_lstm.input.centre",
+                     *kLstmUnit = "encoder_lstm.input.unit";
 
 // Eleven bits are enough for a matrix whose errors average out over many inputs, and only such matrices are worth it.
 bool is_stored_as_half(const WeightBlock& block, const float* values) {
   constexpr size_t kLarge = 1 << 16;
   constexpr float kLargestHalf = 65504;
-  return block.shape.size() == 2 && block.size() >= kLarge && std::all_of(values, values + block.size(), [](float v) { return std::fabs(v) < kLargestHalf; });
+  return block.shape.size() == 2 && block.size() >= kLarge &&
+         std::all_of(values, values + block.size(), [](float v) { return std::fabs(v) < kLargestHalf; });
 }
 
 }  // namespace
 
 NetworkTensors::NetworkTensors(const Network& network, Precision precision) {
-  const auto add = [&](const std::string& name, TensorType type, Shape shape, const void* data) { views_.push_back({kNetworkPrefix + name, type, std::move(shape), data}); };
+  const auto add = [&](const std::string& name, TensorType type, Shape shape, const void* data) {
+    views_.push_back({kNetworkPrefix + name, type, std::move(shape), data});
+  };
   for (const WeightBlock& block : network.blocks()) {
     const float* values = network.weights().data() + block.offset;
     if (precision == Precision::kFull || !is_stored_as_half(block, values)) {
@@ -52,7 +56,8 @@ NetworkTensors::NetworkTensors(const Network& network, Precision precision) {
 void round_as_stored(Network& network) {
   for (const WeightBlock& block : network.blocks()) {
     float* values = network.weights().data() + block.offset;
-    if (is_stored_as_half(block, values)) std::transform(values, values + block.size(), values, [](float v) { return widen(narrow(v)); });
+    if (is_stored_as_half(block, values))
+      std::transform(values, values + block.size(), values, [](float v) { return widen(narrow(v)); });
   }
 }
 
@@ -62,7 +67,9 @@ Network read_network(const SafetensorsFile& file, const NetworkOptions& options)
     known.insert(kNetworkPrefix + name);
     std::vector<T> values = file.read<T>(kNetworkPrefix + name, shape);
     for (const T v : values)
-      if (!std::isfinite(v)) throw ModelError(fmt::format("{}: the tensor '{}' holds values that are not finite", file.name(), kNetworkPrefix + name));
+      if (!std::isfinite(v))
+        throw ModelError(
+            fmt::format("{}: the tensor '{}' holds values that are not finite", file.name(), kNetworkPrefix + name));
     return values;
   };
   uint64_t bytes = 0;

@@ -1,4 +1,5 @@
-// A network to and from safetensors: every block of weights and every constant under its own name, behind kNetworkPrefix.
+// A network to and from safetensors: every block of weights and every constant under its own name, behind
+// kNetworkPrefix.
 #pragma once
 
 #include <vector>
@@ -10,7 +11,8 @@ namespace penn {
 
 inline constexpr char kNetworkPrefix[] = "network.";
 
-// Tensors of a network and the memory they need. Large matrices in half precision, or all as they are: for a checkpoint.
+// Tensors of a network and the memory they need. Large matrices in half precision, or all as they are: for a
+// checkpoint.
 class NetworkTensors {
  public:
   enum class Precision { kHalf, kFull };

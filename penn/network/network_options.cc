@@ -30,23 +30,36 @@ void NetworkOptions::check() const {
   require(mixture.parameters >= 1 && mixture.parameters <= 1000, fmt::format("{} parameters", mixture.parameters));
   require(mixture.components >= 1 && mixture.components <= 10000, fmt::format("{} components", mixture.components));
   const double upper = mixture.full ? mixture.parameters * (mixture.parameters - 1.0) / 2 : 0.0;
-  require(mixture.components * (1.0 + 2.0 * mixture.parameters + upper) <= 1e7, "the mixture has more than ten million free numbers");
+  require(mixture.components * (1.0 + 2.0 * mixture.parameters + upper) <= 1e7,
+          "the mixture has more than ten million free numbers");
   require(mixture.precision_floor.empty() || mixture.precision_floor.size() == static_cast<size_t>(mixture.parameters),
           fmt::format("{} precision floors for {} parameters", mixture.precision_floor.size(), mixture.parameters));
-  for (const double floor : mixture.precision_floor) require(floor > 0 && floor <= 100, fmt::format("precision floor {}", floor));
+  for (const double floor : mixture.precision_floor)
+    require(floor > 0 && floor <= 100, fmt::format("precision floor {}", floor));
   require(mixture.parameterisation == "direct" || mixture.parameterisation == "widths",
-          fmt::format("unknown output parameterisation '{}' (known: direct, widths); train the model again with this version", mixture.parameterisation));
+          fmt::format(
+              "unknown output parameterisation '{}' (known: direct, widths); train the model again with this version",
+              mixture.parameterisation));
   require(!encoders.empty(), "no encoder");
   for (const std::string& name : encoders)
-    require(name == "statistics" || name == "lstm", fmt::format("unknown encoder '{}' (known: statistics, lstm); train the model again with this version", name));
+    require(
+        name == "statistics" || name == "lstm",
+        fmt::format("unknown encoder '{}' (known: statistics, lstm); train the model again with this version", name));
   require(statistics_version == kSummaryVersion,
-          fmt::format("version {} of the statistics, this program has {}; train the model again with this version", statistics_version, kSummaryVersion));
-  require(lstm_layers >= 1 && lstm_layers <= 100 && lstm_hidden >= 1 && lstm_hidden <= 10000, fmt::format("an LSTM of {} layers of {}", lstm_layers, lstm_hidden));
+          fmt::format("version {} of the statistics, this program has {}; train the model again with this version",
+                      statistics_version, kSummaryVersion));
+  require(lstm_layers >= 1 && lstm_layers <= 100 && lstm_hidden >= 1 && lstm_hidden <= 10000,
+          fmt::format("an LSTM of {} layers of {}", lstm_layers, lstm_hidden));
   require(std::set<std::string>(encoders.begin(), encoders.end()).size() == encoders.size(),
           "an encoder is named twice");
-  require(coordinates.empty() || coordinates.size() == static_cast<size_t>(mixture.parameters), fmt::format("{} coordinates for {} parameters", coordinates.size(), mixture.parameters));
+  require(coordinates.empty() || coordinates.size() == static_cast<size_t>(mixture.parameters),
+          fmt::format("{} coordinates for {} parameters", coordinates.size(), mixture.parameters));
   for (const std::string& one : coordinates)
-    require(one == "linear" || one == "box", fmt::format("unknown coordinates '{}' (known: linear, box); a model of another version of penn has to be trained anew", one));
+    require(
+        one == "linear" || one == "box",
+        fmt::format(
+            "unknown coordinates '{}' (known: linear, box); a model of another version of penn has to be trained anew",
+            one));
   require(decoder_blocks >= 1 && decoder_blocks <= 1000, fmt::format("{} decoder blocks", decoder_blocks));
   require(decoder_width >= 1 && decoder_width <= 100000, fmt::format("decoder width {}", decoder_width));
   require_range("length", length_low, length_high);
@@ -55,7 +68,8 @@ void NetworkOptions::check() const {
 
 void NetworkOptions::set_precision_floor() {
   mixture.precision_floor.clear();
-  for (size_t k = 0; k < static_cast<size_t>(mixture.parameters); ++k) mixture.precision_floor.push_back(in_box(k) ? 1 : 3);
+  for (size_t k = 0; k < static_cast<size_t>(mixture.parameters); ++k)
+    mixture.precision_floor.push_back(in_box(k) ? 1 : 3);
 }
 
 nlohmann::json to_json(const NetworkOptions& o) {
@@ -103,21 +117,28 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
     const std::string covariance = json.at("covariance").get<std::string>();
     require(covariance == "full" || covariance == "diagonal", fmt::format("unknown covariance '{}'", covariance));
     o.mixture.full = covariance == "full";
-    if (const auto found = json.find("least_precision"); found != json.end()) {  // the first model files have none, others one number for all parameters
+    if (const auto found = json.find("least_precision");
+        found != json.end()) {  // the first model files have none, others one number for all parameters
       if (!found->is_number()) o.mixture.precision_floor = found->get<std::vector<double>>();
-      else if (*found != 0) o.mixture.precision_floor.assign(static_cast<size_t>(std::clamp(o.mixture.parameters, 1, 1000)), found->get<double>());
+      else if (*found != 0)
+        o.mixture.precision_floor.assign(static_cast<size_t>(std::clamp(o.mixture.parameters, 1, 1000)),
+                                         found->get<double>());
     }
     o.encoders = json.at("encoders").get<std::vector<std::string>>();
     const nlohmann::json& settings = json.at("encoder_settings");
     require(settings.is_object(), "encoder_settings is not an object");
     if (o.has_encoder("statistics")) o.statistics_version = settings.at("statistics").at("version").get<int>();
-    if (o.has_encoder("lstm")) settings.at("lstm").at("layers").get_to(o.lstm_layers), settings.at("lstm").at("hidden").get_to(o.lstm_hidden);
+    if (o.has_encoder("lstm"))
+      settings.at("lstm").at("layers").get_to(o.lstm_layers), settings.at("lstm").at("hidden").get_to(o.lstm_hidden);
     o.mixture.parameterisation = json.at("link").get<std::string>();
-    if (const auto found = json.find("coordinates"); found != json.end()) {  // the first model files have none, others one word for all parameters
-      if (found->is_string()) o.coordinates.assign(static_cast<size_t>(std::clamp(o.mixture.parameters, 1, 1000)), found->get<std::string>());
+    if (const auto found = json.find("coordinates");
+        found != json.end()) {  // the first model files have none, others one word for all parameters
+      if (found->is_string())
+        o.coordinates.assign(static_cast<size_t>(std::clamp(o.mixture.parameters, 1, 1000)), found->get<std::string>());
       else o.coordinates = found->get<std::vector<std::string>>();
     }
-    if (const auto found = json.find("decoder_stem"); found != json.end()) o.has_input_projection = found->get<bool>();  // the first model files have none
+    if (const auto found = json.find("decoder_stem"); found != json.end())
+      o.has_input_projection = found->get<bool>();  // the first model files have none
     o.decoder_blocks = integer("decoder_blocks");
     o.decoder_width = integer("decoder_width");
     range("length", o.length_low, o.length_high);

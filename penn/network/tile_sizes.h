@@ -1,4 +1,5 @@
-// The sizes of tiles (lane_tile.h), apart from the loops over them: the processor's intrinsics, which the loops need, take a second to compile.
+// The sizes of tiles (lane_tile.h), apart from the loops over them: the processor's intrinsics, which the loops need,
+// take a second to compile.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,8 @@ inline constexpr int kPanel = 6;
 #endif
 inline constexpr int kTileLanes = 2 * kVector;
 
-inline constexpr int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+inline constexpr int64_t round_up(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
 
 }  // namespace penn

@@ -1,9 +1,9 @@
 // Davies-Harte: the covariance of n fGn values is embedded in a circulant matrix of size N = 2*half, whose eigenvalues
 // lambda_k are the Fourier transform of its first row. With g complex standard normal,
 //   X_j = sum_k sqrt(lambda_k / N) g_k exp(2 pi i j k / N),  g_{N-k} = conj(g_k),
-// has exactly the wanted covariance. Every lane has its own H, and two transforms per trajectory (one of them in double precision)
-// would cost more than everything else. But ln lambda_k is a smooth function of ln H, so it is interpolated from kNodes Chebyshev
-// nodes computed once per grid; outside [kLowestH, kHighestH] it is computed directly.
+// has exactly the wanted covariance. Every lane has its own H, and two transforms per trajectory (one of them in double
+// precision) would cost more than everything else. But ln lambda_k is a smooth function of ln H, so it is interpolated
+// from kNodes Chebyshev nodes computed once per grid; outside [kLowestH, kHighestH] it is computed directly.
 #include "penn/noise/fractional.h"
 
 #include <fftw3.h>
@@ -55,7 +55,9 @@ double log_amplitude(double eigenvalue, int k, int half) {
   // Positive in theory; for H within rounding of 0 or 1 the computed one may not be.
   return 0.5 * std::log2(std::max(eigenvalue, 1e-30) / (parts * 2.0 * half));
 }
-double vanishing_factor(int k, double H) { return k == 0 ? 0 : 0.5 * std::log2(1 - H); }
+double vanishing_factor(int k, double H) {
+  return k == 0 ? 0 : 0.5 * std::log2(1 - H);
+}
 
 }  // namespace
 
@@ -103,18 +105,22 @@ FractionalGrid::FractionalGrid(int64_t steps)
   for (int p = 0; p < kNodes; ++p) {
     const double H = at_coordinate(std::cos(kPi * (p + 0.5) / kNodes));
     const std::vector<double> eigenvalue = fractional_eigenvalues(half_, H);
-    for (int k = 0; k <= half_; ++k) node[p * frequencies + k] = log_amplitude(eigenvalue[k], k, half_) - vanishing_factor(k, H);
+    for (int k = 0; k <= half_; ++k)
+      node[p * frequencies + k] = log_amplitude(eigenvalue[k], k, half_) - vanishing_factor(k, H);
   }
   for (int degree = 0; degree < kNodes; ++degree)
     for (int p = 0; p < kNodes; ++p) {
       const double weight = (degree == 0 ? 1.0 : 2.0) / kNodes * std::cos(kPi * degree * (p + 0.5) / kNodes);
-      for (size_t k = 0; k < frequencies; ++k) table_[k * kNodes + degree] += static_cast<float>(weight * node[p * frequencies + k]);
+      for (size_t k = 0; k < frequencies; ++k)
+        table_[k * kNodes + degree] += static_cast<float>(weight * node[p * frequencies + k]);
     }
-  Scratch scratch{AlignedVector<std::complex<float>>(frequencies), AlignedVector<float>(2 * static_cast<size_t>(half_))};
-  // FFTW_ESTIMATE, not FFTW_MEASURE: a measured plan may differ from run to run, and with it the last bits of a trajectory.
+  Scratch scratch{AlignedVector<std::complex<float>>(frequencies),
+                  AlignedVector<float>(2 * static_cast<size_t>(half_))};
+  // FFTW_ESTIMATE, not FFTW_MEASURE: a measured plan may differ from run to run, and with it the last bits of a
+  // trajectory.
   std::lock_guard lock(planner_mutex());
-  plan_->plan = fftwf_plan_dft_c2r_1d(2 * half_, reinterpret_cast<fftwf_complex*>(scratch.spectrum.data()), scratch.series.data(),
-                                      FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
+  plan_->plan = fftwf_plan_dft_c2r_1d(2 * half_, reinterpret_cast<fftwf_complex*>(scratch.spectrum.data()),
+                                      scratch.series.data(), FFTW_ESTIMATE | FFTW_DESTROY_INPUT);
 }
 
 FractionalGrid::~FractionalGrid() = default;
@@ -147,7 +153,9 @@ void chebyshev_basis(double H, int nodes, float* first, int stride) {
     current = next;
   }
 }
-bool in_table(double H) { return H >= kLowestH && H <= kHighestH; }
+bool in_table(double H) {
+  return H >= kLowestH && H <= kHighestH;
+}
 }  // namespace
 
 std::vector<float> FractionalGrid::log_amplitudes_fast(double H) const {
@@ -169,7 +177,8 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
   // Series that are written to `out` together: one at a time, every number of them would touch a cache line of its own.
   constexpr int kTogether = 8;
   static_assert(kPairWidth % kTogether == 0);
-  const size_t series_stride = (2 * static_cast<size_t>(half_) + 15) / 16 * 16 + 16;  // aligned, and not a power of two: these compete for the same cache sets
+  const size_t series_stride = (2 * static_cast<size_t>(half_) + 15) / 16 * 16 +
+                               16;  // aligned, and not a power of two: these compete for the same cache sets
   scratch.spectrum.resize(kPairWidth * stride);
   scratch.series.resize(static_cast<size_t>(kTogether) * series_stride);
 
@@ -185,7 +194,8 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
       vanishing[lane] = static_cast<float>(vanishing_factor(1, in_table(h) ? h : 0.5));
     }
 
-    // Spectrum, eight frequencies at a time: made with a lane as trajectory, stored trajectory by trajectory for the transform.
+    // Spectrum, eight frequencies at a time: made with a lane as trajectory, stored trajectory by trajectory for the
+    // transform.
     constexpr int kTile = 8;
     alignas(64) float tile[kTile][2][kPairWidth];
     for (int k0 = 0; k0 <= half_; k0 += kTile) {
@@ -216,11 +226,14 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
 
     for (int lane = 0; lane < kPairWidth; lane += kTogether) {
       for (int i = 0; i < kTogether; ++i)
-        fftwf_execute_dft_c2r(plan_->plan, reinterpret_cast<fftwf_complex*>(scratch.spectrum.data() + (lane + i) * stride),
+        fftwf_execute_dft_c2r(plan_->plan,
+                              reinterpret_cast<fftwf_complex*>(scratch.spectrum.data() + (lane + i) * stride),
                               scratch.series.data() + static_cast<size_t>(i) * series_stride);
       for (int64_t step = 0; step < steps_; ++step) {
         float row[kTogether];
-        for (int i = 0; i < kTogether; ++i) row[i] = scale[first + lane + i] * scratch.series[static_cast<size_t>(i) * series_stride + static_cast<size_t>(step)];
+        for (int i = 0; i < kTogether; ++i)
+          row[i] = scale[first + lane + i] *
+                   scratch.series[static_cast<size_t>(i) * series_stride + static_cast<size_t>(step)];
         std::memcpy(out + step * kLanes + first + lane, row, sizeof row);
       }
     }

@@ -14,7 +14,8 @@ namespace penn {
 // Covariance of unit fGn at a lag: (|k+1|^2H - 2 |k|^2H + |k-1|^2H) / 2, without cancellation at large lags.
 double fractional_covariance(double lag, double H);
 
-// Eigenvalues 0..half of the circulant matrix of size 2*half that embeds the fGn covariance. All are positive for 0 < H < 1.
+// Eigenvalues 0..half of the circulant matrix of size 2*half that embeds the fGn covariance. All are positive for 0 < H
+// < 1.
 std::vector<double> fractional_eigenvalues(int half, double H);
 
 // Everything that depends on the number of steps only; shared by threads.
@@ -35,9 +36,11 @@ class FractionalGrid {
   };
 
   // out (steps, kLanes) = scale * unit fGn with exponent H[lane], each in (0, 1).
-  void fill(const LaneKeys& keys, uint32_t stream, const double* H, const float* scale, float* out, Scratch& scratch) const;
+  void fill(const LaneKeys& keys, uint32_t stream, const double* H, const float* scale, float* out,
+            Scratch& scratch) const;
 
-  // log2 sqrt(eigenvalue k / (4 half)) for one H, k = 0..half: by interpolation in H, and directly. Exposed for the test.
+  // log2 sqrt(eigenvalue k / (4 half)) for one H, k = 0..half: by interpolation in H, and directly. Exposed for the
+  // test.
   std::vector<float> log_amplitudes_fast(double H) const;
   std::vector<float> log_amplitudes_direct(double H) const;
 

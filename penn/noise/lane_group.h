@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-#include "penn/base/random.h"
 #include "penn/base/lanes.h"
+#include "penn/base/random.h"
 
 namespace penn {
 
@@ -55,11 +55,12 @@ inline void multiply_wide(U x, uint32_t constant, U& high, U& low) {
 #endif
 }
 
-// RandomKey::words for the lanes of a group and one stream. Along a stream only the block number changes, so most of the first
-// two of the seven rounds is the same for all blocks and done once, here.
+// RandomKey::words for the lanes of a group and one stream. Along a stream only the block number changes, so most of
+// the first two of the seven rounds is the same for all blocks and done once, here.
 class LaneStream {
  public:
-  LaneStream(const LaneKeys& keys, uint32_t stream) : key0_(static_cast<uint32_t>(keys.seed)), key1_(static_cast<uint32_t>(keys.seed >> 32)) {
+  LaneStream(const LaneKeys& keys, uint32_t stream)
+      : key0_(static_cast<uint32_t>(keys.seed)), key1_(static_cast<uint32_t>(keys.seed >> 32)) {
     for (int lane = 0; lane < kLanes; lane += kWidth) {
       const U c1 = (load(keys.attempt + lane) << 16) | splat_bits(stream);
       U high, low, next_high, next_low;
@@ -72,8 +73,8 @@ class LaneStream {
     }
   }
 
-  // For kPairWidth lanes starting at `lane`, the same block for all. The two halves advance round by round together: one chain
-  // of dependent rounds alone would leave the processor waiting.
+  // For kPairWidth lanes starting at `lane`, the same block for all. The two halves advance round by round together:
+  // one chain of dependent rounds alone would leave the processor waiting.
   Words words(int lane, uint32_t block) const {
     const uint64_t product = uint64_t{kPhiloxMultiplier0} * block;
     U c0[2], c1[2], c2[2], c3[2];
@@ -108,7 +109,9 @@ class LaneStream {
   uint32_t key0_, key1_;
 };
 
-inline X to_float(const U w[2]) { return {to_float((I)w[0]), to_float((I)w[1])}; }
+inline X to_float(const U w[2]) {
+  return {to_float((I)w[0]), to_float((I)w[1])};
+}
 
 // Uniform in (0, 1]: 31 bits and a half; the smallest value is 2^-32, so that its logarithm exists.
 inline X uniform_positive(const U w[2]) {
@@ -121,8 +124,8 @@ inline void box_muller(const U radius_word[2], const U angle_word[2], X& g0, X& 
   const X r = sqrt(log2_positive(uniform_positive(radius_word)) * -1.38629436f);  // sqrt(-2 ln u)
   const X a = to_float(angle_word) * 0x1p-31f;
   const X b = abs(a);
-  g0 = r * sinpi_half(0.5f - b);                              // cos(pi a)
-  g1 = copy_sign(r * sinpi_half(min(b, 1.0f - b)), a);    // sin(pi a)
+  g0 = r * sinpi_half(0.5f - b);                        // cos(pi a)
+  g1 = copy_sign(r * sinpi_half(min(b, 1.0f - b)), a);  // sin(pi a)
 }
 
 }  // namespace lanes

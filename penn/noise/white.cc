@@ -17,18 +17,19 @@ using namespace lanes;
 
 inline X stable_draw(const U angle_word[2], const U exponential_word[2], const StableLanes& law, int lane) {
   const U distance_word[2] = {angle_word[0] & 0x7fffffffu, angle_word[1] & 0x7fffffffu};
-  const X m = to_float(distance_word) * 0x1p-32f + 0x1p-33f;                              // in (0, 1/2]
+  const X m = to_float(distance_word) * 0x1p-32f + 0x1p-33f;                             // in (0, 1/2]
   const X sign_source = {as_float((I)angle_word[0]), as_float((I)angle_word[1])};        // its top bit is the sign of V
-  const X arc = fma(load_pair(law.alpha + lane), m, load_pair(law.offset_sine + lane));      // in (0, 1)
+  const X arc = fma(load_pair(law.alpha + lane), m, load_pair(law.offset_sine + lane));  // in (0, 1)
   const X sine = sinpi_half(min(arc, 1.0f - arc));
   // W = -ln 2 log2(u): the sign is in the negative cosine, the factor in the scale (both prepared by StableLanes::set).
-  const X k = log2_positive(uniform_positive(exponential_word)) / sinpi_half(fma(load_pair(law.slope_cosine + lane), m, load_pair(law.offset_cosine + lane)));
+  const X k = log2_positive(uniform_positive(exponential_word)) /
+              sinpi_half(fma(load_pair(law.slope_cosine + lane), m, load_pair(law.offset_cosine + lane)));
   const X power = load_pair(law.power + lane) * log2_positive(k * sinpi_half(m));
   return copy_sign(sine * load_pair(law.scale + lane) * k * exp2_saturating(power), sign_source);
 }
 
-// Calls draw(block, lane, values of the block) for every block of kPerBlock steps that meets [first, first + count) and stores
-// the rows inside that range.
+// Calls draw(block, lane, values of the block) for every block of kPerBlock steps that meets [first, first + count) and
+// stores the rows inside that range.
 template <int kPerBlock, class Draw>
 inline void fill_blocks(uint64_t first, int count, float* out, Draw draw) {
   const uint64_t last = first + static_cast<uint64_t>(count);

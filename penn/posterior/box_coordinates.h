@@ -1,5 +1,6 @@
-// Coordinates of a parameter in which its prior, uniform in the box, is the standard normal law: u = Phi^-1((theta - lo) / (hi - lo)).
-// A Gaussian in u stays inside the box, is flat where nothing is known, and is a Gaussian in theta where much is.
+// Coordinates of a parameter in which its prior, uniform in the box, is the standard normal law: u = Phi^-1((theta -
+// lo) / (hi - lo)). A Gaussian in u stays inside the box, is flat where nothing is known, and is a Gaussian in theta
+// where much is.
 #pragma once
 
 #include <algorithm>
@@ -9,11 +10,18 @@
 
 namespace penn {
 
-inline constexpr double kBoxEdge = 1e-7;  // shares of the width closer to an edge than this count as this close: the edge itself lies at infinity
+inline constexpr double kBoxEdge =
+    1e-7;  // shares of the width closer to an edge than this count as this close: the edge itself lies at infinity
 
-inline double box_coordinate(double theta, double lo, double hi) { return normal_quantile(std::clamp((theta - lo) / (hi - lo), kBoxEdge, 1 - kBoxEdge)); }
-inline double from_box_coordinate(double u, double lo, double hi) { return std::min(lo + (hi - lo) * normal_cdf(u), hi); }  // rounding may exceed hi
+inline double box_coordinate(double theta, double lo, double hi) {
+  return normal_quantile(std::clamp((theta - lo) / (hi - lo), kBoxEdge, 1 - kBoxEdge));
+}
+inline double from_box_coordinate(double u, double lo, double hi) {
+  return std::min(lo + (hi - lo) * normal_cdf(u), hi);
+}  // rounding may exceed hi
 // ln d theta / d u
-inline double log_box_slope(double u, double lo, double hi) { return std::log(hi - lo) - 0.5 * u * u - kHalfLogTwoPi; }
+inline double log_box_slope(double u, double lo, double hi) {
+  return std::log(hi - lo) - 0.5 * u * u - kHalfLogTwoPi;
+}
 
 }  // namespace penn

@@ -1,4 +1,5 @@
-// Construction from factors and covariances, density, sampling, moments; marginals, conditionals, projections, changes of unit.
+// Construction from factors and covariances, density, sampling, moments; marginals, conditionals, projections, changes
+// of unit.
 #include "penn/posterior/gaussian_mixture.h"
 
 #include <fmt/core.h>
@@ -80,7 +81,8 @@ DenseMatrix reordered(const double* u, std::size_t m, std::span<const std::size_
 void check_units(std::span<const double> lo, std::span<const double> hi, std::size_t dimension) {
   check_box({{lo.begin(), lo.end()}, {hi.begin(), hi.end()}}, dimension);
   for (std::size_t k = 0; k < dimension; ++k)
-    if (!std::isfinite(lo[k]) || !std::isfinite(hi[k])) throw Error(fmt::format("bounds [{}, {}] of coordinate {} are not finite", lo[k], hi[k], k));
+    if (!std::isfinite(lo[k]) || !std::isfinite(hi[k]))
+      throw Error(fmt::format("bounds [{}, {}] of coordinate {} are not finite", lo[k], hi[k], k));
 }
 
 }  // namespace
@@ -228,7 +230,9 @@ DenseMatrix GaussianMixture::covariance() const {
   return result;
 }
 
-DenseMatrix GaussianMixture::correlation() const { return correlation_of(covariance()); }
+DenseMatrix GaussianMixture::correlation() const {
+  return correlation_of(covariance());
+}
 
 // ---- marginals, conditionals, projections, changes of unit
 // One QR does both: with the columns of U ordered (A, B) and U = Q V,  |U d|^2 = |V_AA d_A + V_AB d_B|^2 + |V_BB
@@ -329,7 +333,8 @@ GaussianMixture GaussianMixture::unscaled(std::span<const double> lo, std::span<
 }
 
 GaussianMixture GaussianMixture::with_widths(std::span<const double> factors) const {
-  if (factors.size() != dimension_) throw Error(fmt::format("{} factors for the widths of {} parameters", factors.size(), dimension_));
+  if (factors.size() != dimension_)
+    throw Error(fmt::format("{} factors for the widths of {} parameters", factors.size(), dimension_));
   std::vector<double> narrowed = factors_;
   for (std::size_t i = 0; i < narrowed.size(); ++i) narrowed[i] /= factors[i % dimension_];  // i % m is the column
   return from_factors(log_weights_, means_, std::move(narrowed));

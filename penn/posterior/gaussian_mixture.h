@@ -65,7 +65,8 @@ class GaussianMixture {
   GaussianMixture rescaled(std::span<const double> lo, std::span<const double> hi) const;
   // The inverse: the law of s when this is the law of theta.
   GaussianMixture unscaled(std::span<const double> lo, std::span<const double> hi) const;
-  // Every component's width in coordinate k times factors[k] > 0; weights, centres and the correlations within a component stay.
+  // Every component's width in coordinate k times factors[k] > 0; weights, centres and the correlations within a
+  // component stay.
   GaussianMixture with_widths(std::span<const double> factors) const;
   // Every component's precision plus diag(floor), floor (M) >= 0: none is wider than 1 / sqrt(floor_k) in coordinate k.
   GaussianMixture with_precision_floor(std::span<const double> floor) const;

@@ -32,7 +32,8 @@ Moments moments_of(std::span<const double> points, std::size_t d, Weight weight)
     const double w = weight(i) / m.weight;
     if (w == 0) continue;
     for (std::size_t k = 0; k < d; ++k)
-      for (std::size_t l = k; l < d; ++l) m.covariance(k, l) += w * (points[i * d + k] - m.mean[k]) * (points[i * d + l] - m.mean[l]);
+      for (std::size_t l = k; l < d; ++l)
+        m.covariance(k, l) += w * (points[i * d + k] - m.mean[k]) * (points[i * d + l] - m.mean[l]);
   }
   for (std::size_t k = 0; k < d; ++k)
     for (std::size_t l = 0; l < k; ++l) m.covariance(k, l) = m.covariance(l, k);
@@ -54,10 +55,12 @@ double effective_count(std::span<const double> log_weights) {
   return std::isfinite(sum) ? std::exp(2 * sum - log_sum_exp(doubled)) : 0;
 }
 
-GaussianMixture fit_mixture(std::span<const double> points, std::span<const double> log_weights, std::size_t d, const FitOptions& options) {
+GaussianMixture fit_mixture(std::span<const double> points, std::span<const double> log_weights, std::size_t d,
+                            const FitOptions& options) {
   const std::size_t n = log_weights.size();
   const double worth = effective_count(log_weights);
-  if (d == 0 || points.size() != n * d || !(worth > 1)) throw Error("a mixture cannot be fitted to fewer than two points");
+  if (d == 0 || points.size() != n * d || !(worth > 1))
+    throw Error("a mixture cannot be fitted to fewer than two points");
   const double log_sum = log_sum_exp(log_weights);
   std::vector<double> share;
   for (double w : log_weights) share.push_back(std::exp(w - log_sum));
@@ -65,7 +68,8 @@ GaussianMixture fit_mixture(std::span<const double> points, std::span<const doub
   const Moments whole = moments_of(points, d, [&](std::size_t i) { return share[i]; });
   const double most = static_cast<double>(std::max<std::size_t>(1, options.most_components));
   const std::size_t N = static_cast<std::size_t>(std::clamp(worth / (20.0 * static_cast<double>(d)), 1.0, most));
-  // Components begin at points drawn by weight, with the width of an N-th of the volume, and never get far narrower than a few points can tell.
+  // Components begin at points drawn by weight, with the width of an N-th of the volume, and never get far narrower
+  // than a few points can tell.
   const double part = std::pow(static_cast<double>(N), -2.0 / static_cast<double>(d));
   DenseMatrix narrow = blend(part, whole.covariance, 0, whole.covariance);
   for (std::size_t k = 0; k < d; ++k) narrow(k, k) = narrow(k, k) * (1 + 1e-9) + 1e-300;
@@ -75,8 +79,10 @@ GaussianMixture fit_mixture(std::span<const double> points, std::span<const doub
   for (double s : share) cumulative.push_back(running += s);
   std::vector<std::vector<double>> means;
   for (std::size_t j = 0; j < N; ++j) {
-    const auto at = std::lower_bound(cumulative.begin(), cumulative.end() - 1, draws.uniform() * running) - cumulative.begin();
-    means.emplace_back(points.begin() + at * static_cast<std::ptrdiff_t>(d), points.begin() + (at + 1) * static_cast<std::ptrdiff_t>(d));
+    const auto at =
+        std::lower_bound(cumulative.begin(), cumulative.end() - 1, draws.uniform() * running) - cumulative.begin();
+    means.emplace_back(points.begin() + at * static_cast<std::ptrdiff_t>(d),
+                       points.begin() + (at + 1) * static_cast<std::ptrdiff_t>(d));
   }
   if (N == 1) means[0] = whole.mean;
   std::vector<DenseMatrix> covariances(N, narrow);

@@ -1,5 +1,6 @@
-// A Gaussian mixture fitted to weighted points by expectation and maximisation: what is left where a law can be evaluated and drawn from, but is no
-// mixture itself. Covariances are drawn towards a fraction of the points' own by as many pseudo-points as there are dimensions, so that none collapses.
+// A Gaussian mixture fitted to weighted points by expectation and maximisation: what is left where a law can be
+// evaluated and drawn from, but is no mixture itself. Covariances are drawn towards a fraction of the points' own by as
+// many pseudo-points as there are dimensions, so that none collapses.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +20,9 @@ struct FitOptions {
   std::uint64_t seed = 1;
 };
 
-// points (n * dimension); log_weights (n), up to a common constant, -inf allowed. Error without two points of finite weight.
-GaussianMixture fit_mixture(std::span<const double> points, std::span<const double> log_weights, std::size_t dimension, const FitOptions& options = {});
+// points (n * dimension); log_weights (n), up to a common constant, -inf allowed. Error without two points of finite
+// weight.
+GaussianMixture fit_mixture(std::span<const double> points, std::span<const double> log_weights, std::size_t dimension,
+                            const FitOptions& options = {});
 
 }  // namespace penn

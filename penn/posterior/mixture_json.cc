@@ -60,8 +60,10 @@ json mixture_to_json(const GaussianMixture& q, const std::vector<std::string>& p
 
 NamedMixture mixture_from_json(const json& object) {
   if (!object.is_object()) throw DataError("mixture: expected a JSON object");
-  if (const auto found = object.find("coordinates"); found != object.end() && found->dump().find("box") != std::string::npos)
-    throw DataError("mixture: its numbers are in box coordinates, not the parameters' own units", "docs/inference.md says how to convert them");
+  if (const auto found = object.find("coordinates");
+      found != object.end() && found->dump().find("box") != std::string::npos)
+    throw DataError("mixture: its numbers are in box coordinates, not the parameters' own units",
+                    "docs/inference.md says how to convert them");
   std::vector<std::string> parameters;
   std::set<std::string> seen;
   for (const json& name : list_at(object, "parameters")) {

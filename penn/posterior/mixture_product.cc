@@ -31,7 +31,8 @@ ProductDensity::ProductDensity(std::vector<GaussianMixture> factors, Box box, st
 
 double ProductDensity::log_density(std::span<const double> theta) const {
   for (std::size_t k = 0; k < theta.size(); ++k)
-    if (!is_normal(k) && !(theta[k] >= box_.lo[k] && theta[k] <= box_.hi[k])) return -std::numeric_limits<double>::infinity();
+    if (!is_normal(k) && !(theta[k] >= box_.lo[k] && theta[k] <= box_.hi[k]))
+      return -std::numeric_limits<double>::infinity();
   return log_part(0, factors_.size(), theta);
 }
 
@@ -84,8 +85,8 @@ GaussianMixture multiply_mixtures(const GaussianMixture& a, const GaussianMixtur
   return GaussianMixture::from_factors(std::move(log_weights), std::move(means), std::move(factors));
 }
 
-// With precision P and D = 1 for the normal coordinates, 0 for the others: P' = P - D, mu' = mu + P'^-1 D mu, and the integral of the quotient is
-// (2 pi)^(d/2) |P|^(1/2) |P'|^(-1/2) exp(mu^T D mu' / 2).
+// With precision P and D = 1 for the normal coordinates, 0 for the others: P' = P - D, mu' = mu + P'^-1 D mu, and the
+// integral of the quotient is (2 pi)^(d/2) |P|^(1/2) |P'|^(-1/2) exp(mu^T D mu' / 2).
 GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDensity& product, double* log_integral) {
   const std::size_t m = q.dimension();
   std::vector<double> log_weights, means, factors, unit(m, 1.0);
@@ -96,7 +97,8 @@ GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDe
     DenseMatrix precision(m, m), factor(m + 1, m);  // one row of zeros: QR wants rows >= columns also for m = 1
     for (std::size_t r = 0; r < m; ++r)
       for (std::size_t a = r; a < m; ++a)
-        for (std::size_t b = r; b < m; ++b) precision(a, b) += q.factor(j)[r * m + a] * unit[a] * q.factor(j)[r * m + b] * unit[b];
+        for (std::size_t b = r; b < m; ++b)
+          precision(a, b) += q.factor(j)[r * m + a] * unit[a] * q.factor(j)[r * m + b] * unit[b];
     double log_weight = q.log_weight(j) + q.log_determinant(j);
     for (std::size_t k = 0; k < m; ++k) {
       log_weight += std::log(unit[k]);
@@ -130,12 +132,14 @@ GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDe
 namespace {
 
 struct WeightedDraws {
-  std::vector<double> theta, log_target, log_weights;  // (n * M), (n), (n): ln of the target over the law they were drawn from
+  std::vector<double> theta, log_target,
+      log_weights;  // (n * M), (n), (n): ln of the target over the law they were drawn from
 };
 
 // About n draws, as many from each of `laws`.
 template <class Target>
-WeightedDraws weighted_draws(const std::vector<const GaussianMixture*>& laws, Target target, std::size_t n, std::uint64_t seed) {
+WeightedDraws weighted_draws(const std::vector<const GaussianMixture*>& laws, Target target, std::size_t n,
+                             std::uint64_t seed) {
   DrawStream stream(seed);
   const std::size_t m = laws[0]->dimension();
   WeightedDraws draws;
@@ -148,15 +152,19 @@ WeightedDraws weighted_draws(const std::vector<const GaussianMixture*>& laws, Ta
     const std::span<const double> theta{&draws.theta[i], m};
     for (std::size_t l = 0; l < laws.size(); ++l) densities[l] = laws[l]->log_density(theta);
     draws.log_target.push_back(target(theta));
-    draws.log_weights.push_back(draws.log_target.back() - log_sum_exp(densities) + std::log(static_cast<double>(laws.size())));
+    draws.log_weights.push_back(draws.log_target.back() - log_sum_exp(densities) +
+                                std::log(static_cast<double>(laws.size())));
   }
   return draws;
 }
 
 // ln of the integral of the target, where it is finite.
-double log_integral_of(const WeightedDraws& draws) { return log_sum_exp(draws.log_weights) - std::log(static_cast<double>(draws.log_weights.size())); }
+double log_integral_of(const WeightedDraws& draws) {
+  return log_sum_exp(draws.log_weights) - std::log(static_cast<double>(draws.log_weights.size()));
+}
 
-// KL(target || q) = mean over the target's law of ln [target / integral / q], weights making draws of the laws into draws of the target.
+// KL(target || q) = mean over the target's law of ln [target / integral / q], weights making draws of the laws into
+// draws of the target.
 double divergence_of(const GaussianMixture& q, const WeightedDraws& draws) {
   const std::size_t m = q.dimension();
   const double log_sum = log_sum_exp(draws.log_weights), log_integral = log_integral_of(draws);
@@ -169,28 +177,34 @@ double divergence_of(const GaussianMixture& q, const WeightedDraws& draws) {
   return mean;
 }
 
-// The same between laws cut to where the target is finite, for draws of q itself: with the mean weight of the draws inside for the integral, q's mass there cancels.
+// The same between laws cut to where the target is finite, for draws of q itself: with the mean weight of the draws
+// inside for the integral, q's mass there cancels.
 double divergence_inside(const GaussianMixture& q, WeightedDraws draws) {
   const std::size_t m = q.dimension();
   WeightedDraws inside;
   for (std::size_t i = 0; i < draws.log_weights.size(); ++i) {
     if (!std::isfinite(draws.log_target[i])) continue;
-    inside.theta.insert(inside.theta.end(), draws.theta.begin() + static_cast<std::ptrdiff_t>(i * m), draws.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * m));
+    inside.theta.insert(inside.theta.end(), draws.theta.begin() + static_cast<std::ptrdiff_t>(i * m),
+                        draws.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * m));
     inside.log_target.push_back(draws.log_target[i]);
     inside.log_weights.push_back(draws.log_weights[i]);
   }
   return inside.log_weights.empty() ? std::numeric_limits<double>::infinity() : divergence_of(q, inside);
 }
 
-// Factors first to first + count - 1. Halves are combined first: two posteriors that know about as much overlap, so that draws from either, and from their
-// algebraic product, reach all of the target. Where the algebra is not close to it a mixture is fitted to the draws, and to draws from that.
-ProductResult multiply_halves(const ProductDensity& product, std::size_t first, std::size_t count, const ProductOptions& options) {
+// Factors first to first + count - 1. Halves are combined first: two posteriors that know about as much overlap, so
+// that draws from either, and from their algebraic product, reach all of the target. Where the algebra is not close to
+// it a mixture is fitted to the draws, and to draws from that.
+ProductResult multiply_halves(const ProductDensity& product, std::size_t first, std::size_t count,
+                              const ProductOptions& options) {
   constexpr double kClose = 0.02;
   constexpr int kRounds = 3;
   if (count == 1) return {product.factors()[first], 0.0, 0.0, 0.0, 0, 0, 0.0};
-  const ProductResult a = multiply_halves(product, first, count / 2, options), b = multiply_halves(product, first + count / 2, count - count / 2, options);
+  const ProductResult a = multiply_halves(product, first, count / 2, options),
+                      b = multiply_halves(product, first + count / 2, count - count / 2, options);
   double overlap = 0.0, quotient = 0.0;
-  const GaussianMixture exact = divide_by_normal_prior(multiply_mixtures(a.mixture, b.mixture, &overlap), product, &quotient);
+  const GaussianMixture exact =
+      divide_by_normal_prior(multiply_mixtures(a.mixture, b.mixture, &overlap), product, &quotient);
   ReducedMixture reduced = reduce_mixture(exact, options.max_components, options.drop_below);
   ProductResult result{std::move(reduced.mixture),
                        a.log_agreement + b.log_agreement + overlap + quotient + product.log_volume(),
@@ -201,11 +215,15 @@ ProductResult multiply_halves(const ProductDensity& product, std::size_t first, 
                        std::numeric_limits<double>::quiet_NaN()};
   if (options.check_draws == 0) return result;
   const auto target = [&](std::span<const double> theta) { return product.log_part(first, count, theta); };
-  WeightedDraws draws = weighted_draws({&result.mixture, &a.mixture, &b.mixture}, target, options.check_draws, options.seed);
+  WeightedDraws draws =
+      weighted_draws({&result.mixture, &a.mixture, &b.mixture}, target, options.check_draws, options.seed);
   result.divergence = divergence_of(result.mixture, draws);
-  for (int round = 1; round <= kRounds && !(result.divergence < kClose) && effective_count(draws.log_weights) > 2; ++round) {
-    const GaussianMixture fitted = fit_mixture(draws.theta, draws.log_weights, result.mixture.dimension(), {.seed = options.seed});
-    draws = weighted_draws({&fitted, &fitted, &a.mixture, &b.mixture}, target, options.check_draws, options.seed + static_cast<std::uint64_t>(round));
+  for (int round = 1; round <= kRounds && !(result.divergence < kClose) && effective_count(draws.log_weights) > 2;
+       ++round) {
+    const GaussianMixture fitted =
+        fit_mixture(draws.theta, draws.log_weights, result.mixture.dimension(), {.seed = options.seed});
+    draws = weighted_draws({&fitted, &fitted, &a.mixture, &b.mixture}, target, options.check_draws,
+                           options.seed + static_cast<std::uint64_t>(round));
     const double divergence = divergence_of(fitted, draws);
     if (!(divergence < result.divergence)) continue;
     result.mixture = fitted;
@@ -233,9 +251,11 @@ ProductResult multiply_posteriors(const ProductDensity& product, const ProductOp
     result.merges += reduced.merges;
   }
   if (options.check_draws > 0) {
-    // Inside the box alone: what of the mixture lies outside is to be cut off. A constant factor, the mass inside, drops out of the ratio.
+    // Inside the box alone: what of the mixture lies outside is to be cut off. A constant factor, the mass inside,
+    // drops out of the ratio.
     const auto target = [&](std::span<const double> theta) { return product.log_density(theta); };
-    result.divergence = divergence_inside(result.mixture, weighted_draws({&result.mixture}, target, options.check_draws, options.seed));
+    result.divergence =
+        divergence_inside(result.mixture, weighted_draws({&result.mixture}, target, options.check_draws, options.seed));
   }
   return result;
 }

@@ -1,10 +1,11 @@
 // Several trajectories of one system, one posterior: with the prior uniform in a box of volume V,
 //   p(theta | Z_1, ..., Z_k)  ~  prod_i q_i(theta) / prior^(k-1)  =  V^(k-1) prod_i q_i(theta)   inside the box,
-// so the prior counts once. A product of Gaussian mixtures is a Gaussian mixture, but with N^k components: it is built pair by pair and reduced after each
-// step. Before any reduction the result is exact.
-// For coordinates in which the prior is standard normal (box_coordinates.h) it is phi(u) prod_i q_i(u) / phi(u), where q_i / phi is the likelihood of trajectory i.
-// Beyond kFarthest, the last 0.13 % of the box, the tail of a mixture is no more than extrapolation, and k of them multiplied can outweigh all data: there the
-// likelihood is taken to be what it is at kFarthest. This is no mixture any more; where the algebra is not close to it, a mixture is fitted to draws.
+// so the prior counts once. A product of Gaussian mixtures is a Gaussian mixture, but with N^k components: it is built
+// pair by pair and reduced after each step. Before any reduction the result is exact. For coordinates in which the
+// prior is standard normal (box_coordinates.h) it is phi(u) prod_i q_i(u) / phi(u), where q_i / phi is the likelihood
+// of trajectory i. Beyond kFarthest, the last 0.13 % of the box, the tail of a mixture is no more than extrapolation,
+// and k of them multiplied can outweigh all data: there the likelihood is taken to be what it is at kFarthest. This is
+// no mixture any more; where the algebra is not close to it, a mixture is fitted to draws.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,8 @@ inline constexpr double kFarthest = 3;
 // The product, not normalised: ln [prod_i q_i / prior^(k-1)], -inf outside the box.
 class ProductDensity {
  public:
-  // Prior uniform in the box, which is finite; but standard normal in the coordinates of which `normal` (M, or empty: none) says so.
+  // Prior uniform in the box, which is finite; but standard normal in the coordinates of which `normal` (M, or empty:
+  // none) says so.
   ProductDensity(std::vector<GaussianMixture> factors, Box box, std::vector<bool> normal = {});
   double log_density(std::span<const double> theta) const;
   // Of the factors first to first + count - 1 alone, also outside the box.
@@ -49,17 +51,19 @@ struct ProductOptions {
 };
 
 struct ProductResult {
-  GaussianMixture mixture;  // proportional to prod_i q_i / prior^(k-1), approximately; not cut to the box (see truncated_mixture.h)
-  // ln of the integral of prod_i q_i / prior^(k-1) over all theta: the log Bayes factor of "one theta made all trajectories"
-  // against "each its own". Strongly negative: they do not belong together, and the product means little.
+  GaussianMixture
+      mixture;  // proportional to prod_i q_i / prior^(k-1), approximately; not cut to the box (see truncated_mixture.h)
+  // ln of the integral of prod_i q_i / prior^(k-1) over all theta: the log Bayes factor of "one theta made all
+  // trajectories" against "each its own". Strongly negative: they do not belong together, and the product means little.
   double log_agreement = 0.0;
   double dropped_weight = 0.0;  // summed over the steps
-  // Of the reductions, summed over the steps, as in ReducedMixture; a bound for k = 2, a guide beyond (later factors reweight the error).
+  // Of the reductions, summed over the steps, as in ReducedMixture; a bound for k = 2, a guide beyond (later factors
+  // reweight the error).
   double divergence_bound = 0.0;
   std::size_t merges = 0;
   std::size_t fits = 0;
-  // KL(product || mixture), both cut to the box, in nats: 0 when they agree. Beyond about 0.3 use draws with weights from ProductDensity instead. Estimated
-  // from draws; NaN without check_draws, infinite when none fell into the box.
+  // KL(product || mixture), both cut to the box, in nats: 0 when they agree. Beyond about 0.3 use draws with weights
+  // from ProductDensity instead. Estimated from draws; NaN without check_draws, infinite when none fell into the box.
   double divergence = 0.0;
 };
 
@@ -69,9 +73,10 @@ ProductResult multiply_posteriors(const ProductDensity& product, const ProductOp
 // The exact product of two mixtures, N_a N_b components, and the logarithm of its integral.
 GaussianMixture multiply_mixtures(const GaussianMixture& a, const GaussianMixture& b, double* log_integral);
 
-// q / phi, phi the standard normal law of the coordinates in which the product's prior is one, and the logarithm of its integral: q being the product of two
-// posteriors, the posterior given both. Exact where that is no wider than phi in any direction. In others it is as wide as phi (as the box, along other
-// coordinates) and near its centre, since a component wider than the prior says nothing: the quotient need not even have a finite integral there.
+// q / phi, phi the standard normal law of the coordinates in which the product's prior is one, and the logarithm of its
+// integral: q being the product of two posteriors, the posterior given both. Exact where that is no wider than phi in
+// any direction. In others it is as wide as phi (as the box, along other coordinates) and near its centre, since a
+// component wider than the prior says nothing: the quotient need not even have a finite integral there.
 GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDensity& product, double* log_integral);
 
 }  // namespace penn

@@ -48,8 +48,8 @@ Part merged(const Part& a, const Part& b) {
   return result;
 }
 
-// ln |S_ab| / 2 of the merged pair by Cholesky of its covariance, which is several times quicker than the QR of merged().
-// False when a pivot has lost more than half its digits; the caller then takes the QR.
+// ln |S_ab| / 2 of the merged pair by Cholesky of its covariance, which is several times quicker than the QR of
+// merged(). False when a pivot has lost more than half its digits; the caller then takes the QR.
 bool quick_log_determinant(const Part& a, const Part& b, std::vector<double>& work, double* result) {
   const std::size_t m = a.mean.size();
   const double share_a = a.weight / (a.weight + b.weight), share_b = 1.0 - share_a;

@@ -6,7 +6,8 @@
 
 namespace penn {
 
-OuPosterior::OuPosterior(const OuProcess& process, const float* x, int64_t n, int grid) : process_(process), grid_(grid), n_(n), first_(x[0]) {
+OuPosterior::OuPosterior(const OuProcess& process, const float* x, int64_t n, int grid)
+    : process_(process), grid_(grid), n_(n), first_(x[0]) {
   for (int64_t k = 0; k + 1 < n; ++k) {
     const double a = x[k], b = x[k + 1];
     sum00_ += a * a;
@@ -14,11 +15,20 @@ OuPosterior::OuPosterior(const OuProcess& process, const float* x, int64_t n, in
     sum11_ += b * b;
   }
   // Along the first axis, the largest likelihood over the second.
-  first_axis_ = shrink({process_.low[0], process_.high[0]}, [this](double theta0) {
-    double peak;
-    shrink(second_axis(), [&](double theta1) { const double theta[2] = {theta0, theta1}; return log_likelihood(theta); }, peak);
-    return peak;
-  }, peak_);
+  first_axis_ = shrink(
+      {process_.low[0], process_.high[0]},
+      [this](double theta0) {
+        double peak;
+        shrink(
+            second_axis(),
+            [&](double theta1) {
+              const double theta[2] = {theta0, theta1};
+              return log_likelihood(theta);
+            },
+            peak);
+        return peak;
+      },
+      peak_);
   double unused[5];
   log_evidence_ = std::log(integrate(unused)) + peak_;
 }
@@ -29,7 +39,8 @@ double OuPosterior::log_likelihood(const double theta[2]) const {
   const double r = 1 - process_.step / tau, a = std::pow(r, static_cast<double>(process_.steps_per_sample));
   const double V = D / (1 - process_.step / (2 * tau));
   // Started at 0 a burn-in ago, the first sample has not quite reached the stationary variance.
-  const double first_variance = process_.burn_in > 0 ? V * (1 - std::pow(a * a, static_cast<double>(process_.burn_in))) : V;
+  const double first_variance =
+      process_.burn_in > 0 ? V * (1 - std::pow(a * a, static_cast<double>(process_.burn_in))) : V;
   const double innovation = V * (1 - a * a);
   const double transitions = static_cast<double>(n_ - 1);
   const double residual = sum11_ - 2 * a * sum01_ + a * a * sum00_;
@@ -37,8 +48,9 @@ double OuPosterior::log_likelihood(const double theta[2]) const {
          0.5 * (transitions * std::log(2 * std::numbers::pi * innovation) + residual / innovation);
 }
 
-// Simpson's rule for exp(log likelihood - peak), line by line: the posterior of a short trajectory is a thin curved ridge, so every
-// value of the first parameter has a window of its own for the second. Also the first and second moments of theta.
+// Simpson's rule for exp(log likelihood - peak), line by line: the posterior of a short trajectory is a thin curved
+// ridge, so every value of the first parameter has a window of its own for the second. Also the first and second
+// moments of theta.
 double OuPosterior::integrate(double moments[5]) const {
   std::fill(moments, moments + 5, 0.0);
   const auto simpson = [this](int i) { return i == 0 || i == grid_ ? 1.0 : i % 2 ? 4.0 : 2.0; };
@@ -46,7 +58,13 @@ double OuPosterior::integrate(double moments[5]) const {
   double sum = 0;
   for (int i = 0; i <= grid_; ++i) {
     double theta[2] = {first_axis_.low + i * h0, 0}, line_peak;
-    const Window window = shrink(second_axis(), [&](double theta1) { theta[1] = theta1; return log_likelihood(theta); }, line_peak);
+    const Window window = shrink(
+        second_axis(),
+        [&](double theta1) {
+          theta[1] = theta1;
+          return log_likelihood(theta);
+        },
+        line_peak);
     const double h1 = (window.high - window.low) / grid_;
     for (int j = 0; j <= grid_; ++j) {
       theta[1] = window.low + j * h1;
@@ -63,7 +81,8 @@ double OuPosterior::integrate(double moments[5]) const {
 }
 
 // Shrinks a window, grid by grid, to where a function is within 25 of its peak (e^-25 of the density is nothing).
-OuPosterior::Window OuPosterior::shrink(Window window, const std::function<double(double)>& log_value, double& peak) const {
+OuPosterior::Window OuPosterior::shrink(Window window, const std::function<double(double)>& log_value,
+                                        double& peak) const {
   constexpr int kPoints = 24;
   for (int round = 0; round < 6; ++round) {
     const double h = (window.high - window.low) / kPoints;

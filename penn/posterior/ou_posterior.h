@@ -1,7 +1,9 @@
-// The exact posterior of an Ornstein-Uhlenbeck process with white noise, observed without error: the yardstick for trained networks.
-// Euler-Maruyama with m steps of dt between samples makes the samples an AR(1) process: with r = 1 - dt/tau,
+// The exact posterior of an Ornstein-Uhlenbeck process with white noise, observed without error: the yardstick for
+// trained networks. Euler-Maruyama with m steps of dt between samples makes the samples an AR(1) process: with r = 1 -
+// dt/tau,
 //   x_{k+1} = a x_k + e_k,  a = r^m,  Var e = V (1 - a^2),  V = D / (1 - dt/(2 tau)),  x' = -x/tau + sqrt(2 D/tau) B'.
-// The likelihood depends on the data through four sums; the posterior is normalised on a grid over the box of the parameters.
+// The likelihood depends on the data through four sums; the posterior is normalised on a grid over the box of the
+// parameters.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +16,9 @@ namespace penn {
 struct OuProcess {
   double low[2], high[2];
   std::function<void(const double theta[2], double& tau, double& D)> map;
-  double step = 0.01;            // dt
+  double step = 0.01;             // dt
   int64_t steps_per_sample = 10;  // m
-  int64_t burn_in = 0;           // samples since x = 0, where the process was started
+  int64_t burn_in = 0;            // samples since x = 0, where the process was started
 };
 
 class OuPosterior {
@@ -25,7 +27,9 @@ class OuPosterior {
   OuPosterior(const OuProcess& process, const float* x, int64_t n, int grid = 64);
 
   double log_likelihood(const double theta[2]) const;
-  double log_density(const double theta[2]) const { return log_likelihood(theta) - log_evidence_; }  // of the posterior, own units
+  double log_density(const double theta[2]) const {
+    return log_likelihood(theta) - log_evidence_;
+  }                                                      // of the posterior, own units
   double log_evidence() const { return log_evidence_; }  // ln of the likelihood integrated over the box
   // Mean and covariance (row-major 2 x 2) of the posterior.
   void moments(double mean[2], double covariance[4]) const;

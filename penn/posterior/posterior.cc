@@ -26,7 +26,8 @@ std::array<QuadraturePoint, n> gauss_legendre() {
     for (int step = 0; step < 100; ++step) {
       double p = 1, before = 0;
       for (std::size_t k = 1; k <= n; ++k) {
-        const double next = ((2.0 * static_cast<double>(k) - 1) * x * p - (static_cast<double>(k) - 1) * before) / static_cast<double>(k);
+        const double next = ((2.0 * static_cast<double>(k) - 1) * x * p - (static_cast<double>(k) - 1) * before) /
+                            static_cast<double>(k);
         before = p, p = next;
       }
       slope = static_cast<double>(n) * (x * p - before) / (x * x - 1);
@@ -38,16 +39,19 @@ std::array<QuadraturePoint, n> gauss_legendre() {
   return points;
 }
 
-// By the trapezoidal rule on every component, which for smooth functions of a normal variable converges faster than any power of the step.
+// By the trapezoidal rule on every component, which for smooth functions of a normal variable converges faster than any
+// power of the step.
 template <class Function>
 double expectation(const NormalMixture1d& q, bool in_box, Function f) {
   constexpr double kReach = 7;  // in standard deviations; beyond is 3e-12 of the mass
   constexpr double kWidest = 50;
   double sum = 0;
   for (std::size_t j = 0; j < q.components(); ++j) {
-    // Phi(u) changes over distances of 1, phi over the component's own; where that is beyond kWidest, Phi is a step to the component, and a coarse one will do.
+    // Phi(u) changes over distances of 1, phi over the component's own; where that is beyond kWidest, Phi is a step to
+    // the component, and a coarse one will do.
     const double step = 0.5 / (in_box ? std::clamp(q.component_sd(j), 1.0, kWidest) : 1.0);
-    for (double z = -kReach; z <= kReach; z += step) sum += q.weight(j) * step * normal_density(z) * f(q.component_mean(j) + z * q.component_sd(j));
+    for (double z = -kReach; z <= kReach; z += step)
+      sum += q.weight(j) * step * normal_density(z) * f(q.component_mean(j) + z * q.component_sd(j));
   }
   return sum;
 }
@@ -60,7 +64,8 @@ bool is_inside(double x, double lo, double hi) {
 
 }  // namespace
 
-// Plackett: d Phi_2 / d rho is the bivariate density, so the covariance is its integral from 0 to rho; with rho = sin t the integrand is smooth.
+// Plackett: d Phi_2 / d rho is the bivariate density, so the covariance is its integral from 0 to rho; with rho = sin t
+// the integrand is smooth.
 double probit_covariance(double a, double b, double rho) {
   static const auto few = gauss_legendre<8>();
   static const auto some = gauss_legendre<14>();
@@ -102,7 +107,8 @@ double MarginalLaw::quantile(double p) const {
 double MarginalLaw::mean() const {
   if (!in_box_) return mixture_.mean();
   double share = 0;
-  for (std::size_t j = 0; j < mixture_.components(); ++j) share += mixture_.weight(j) * normal_cdf(mixture_.component_mean(j) / std::hypot(1.0, mixture_.component_sd(j)));
+  for (std::size_t j = 0; j < mixture_.components(); ++j)
+    share += mixture_.weight(j) * normal_cdf(mixture_.component_mean(j) / std::hypot(1.0, mixture_.component_sd(j)));
   return lo_ + (hi_ - lo_) * share;
 }
 
@@ -111,7 +117,8 @@ double MarginalLaw::sd() const {
   const double centre = (mean() - lo_) / (hi_ - lo_);
   double variance = 0;
   for (std::size_t j = 0; j < mixture_.components(); ++j) {
-    const double s2 = mixture_.component_sd(j) * mixture_.component_sd(j), a = mixture_.component_mean(j) / std::sqrt(1 + s2), offset = normal_cdf(a) - centre;
+    const double s2 = mixture_.component_sd(j) * mixture_.component_sd(j),
+                 a = mixture_.component_mean(j) / std::sqrt(1 + s2), offset = normal_cdf(a) - centre;
     variance += mixture_.weight(j) * (probit_covariance(a, a, s2 / (1 + s2)) + offset * offset);
   }
   return (hi_ - lo_) * std::sqrt(variance);
@@ -125,12 +132,14 @@ double MarginalLaw::kurtosis() const {
   });
 }
 
-Posterior::Posterior(GaussianMixture mixture, Coordinates coordinates, Box box) : mixture_(std::move(mixture)), coordinates_(std::move(coordinates)), box_(std::move(box)) {
+Posterior::Posterior(GaussianMixture mixture, Coordinates coordinates, Box box)
+    : mixture_(std::move(mixture)), coordinates_(std::move(coordinates)), box_(std::move(box)) {
   check_box(box_, mixture_.dimension());
   if (coordinates_.size() != mixture_.dimension()) throw Error("a posterior needs a coordinate for every parameter");
 }
 
-Posterior::Posterior(GaussianMixture mixture, Coordinate all, Box box) : Posterior(std::move(mixture), Coordinates(box.lo.size(), all), box) {}
+Posterior::Posterior(GaussianMixture mixture, Coordinate all, Box box)
+    : Posterior(std::move(mixture), Coordinates(box.lo.size(), all), box) {}
 
 bool Posterior::all_in_box() const {
   return std::all_of(coordinates_.begin(), coordinates_.end(), [](Coordinate c) { return c == Coordinate::kBox; });
@@ -180,7 +189,8 @@ std::vector<double> Posterior::mean() const {
 DenseMatrix Posterior::covariance() const {
   const std::size_t M = dimension();
   DenseMatrix total(M, M);
-  std::vector<std::vector<double>> centres;  // of the components, in units of the box where it is one of box coordinates
+  std::vector<std::vector<double>>
+      centres;  // of the components, in units of the box where it is one of box coordinates
   std::vector<double> mean(M, 0.0);
   for (std::size_t j = 0; j < components(); ++j) {
     const DenseMatrix s = mixture_.component_covariance(j);
@@ -204,16 +214,21 @@ DenseMatrix Posterior::covariance() const {
   const auto width = [&](std::size_t k) { return in_box(k) ? box_.hi[k] - box_.lo[k] : 1.0; };
   for (std::size_t k = 0; k < M; ++k)
     for (std::size_t l = k; l < M; ++l) {
-      for (std::size_t j = 0; j < components(); ++j) total(k, l) += weight(j) * (centres[j][k] - mean[k]) * (centres[j][l] - mean[l]);
+      for (std::size_t j = 0; j < components(); ++j)
+        total(k, l) += weight(j) * (centres[j][k] - mean[k]) * (centres[j][l] - mean[l]);
       total(k, l) *= width(k) * width(l);
       total(l, k) = total(k, l);
     }
   return total;
 }
 
-DenseMatrix Posterior::correlation() const { return correlation_of(covariance()); }
+DenseMatrix Posterior::correlation() const {
+  return correlation_of(covariance());
+}
 
-MarginalLaw Posterior::marginal(std::size_t k) const { return {mixture_.marginal_1d(k), coordinates_[k], box_.lo[k], box_.hi[k]}; }
+MarginalLaw Posterior::marginal(std::size_t k) const {
+  return {mixture_.marginal_1d(k), coordinates_[k], box_.lo[k], box_.hi[k]};
+}
 
 Posterior Posterior::conditional(std::span<const std::size_t> indices, std::span<const double> values) const {
   std::vector<double> at(values.begin(), values.end());
@@ -222,7 +237,8 @@ Posterior Posterior::conditional(std::span<const std::size_t> indices, std::span
   Box rest;
   Coordinates coordinates;
   for (std::size_t k = 0; k < dimension(); ++k)
-    if (std::find(indices.begin(), indices.end(), k) == indices.end()) rest.lo.push_back(box_.lo[k]), rest.hi.push_back(box_.hi[k]), coordinates.push_back(coordinates_[k]);
+    if (std::find(indices.begin(), indices.end(), k) == indices.end())
+      rest.lo.push_back(box_.lo[k]), rest.hi.push_back(box_.hi[k]), coordinates.push_back(coordinates_[k]);
   return {mixture_.conditional(indices, at), std::move(coordinates), std::move(rest)};
 }
 
@@ -245,7 +261,8 @@ std::vector<double> Posterior::sample(std::size_t n, DrawStream& draws) const {
 
 double Posterior::outside_mass() const {
   if (all_in_box()) return 0;
-  return std::clamp(1 - box_mass(mixture_, coordinate_box(), {.relative_error = 2e-3, .max_points = 2048}).mass(), 0.0, 1.0);
+  return std::clamp(1 - box_mass(mixture_, coordinate_box(), {.relative_error = 2e-3, .max_points = 2048}).mass(), 0.0,
+                    1.0);
 }
 
 PosteriorInBox::PosteriorInBox(Posterior posterior) : posterior_(std::move(posterior)) {

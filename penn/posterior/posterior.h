@@ -1,9 +1,11 @@
-// The posterior as its readers meet it, in the parameters' own units: a Gaussian mixture in coordinates u, one for each parameter.
+// The posterior as its readers meet it, in the parameters' own units: a Gaussian mixture in coordinates u, one for each
+// parameter.
 //   Linear: u is the parameter itself, the paper's form. The mixture leaks over the edges of the box.
-//   Box (box_coordinates.h): theta_k = lo_k + (hi_k - lo_k) Phi(u_k). Nothing lies outside, and everything stays in closed form:
-//   ln q(theta) = ln q_u(u) - sum_k ln d theta_k / d u_k; quantiles, draws and conditionals through u; moments by
-//     E Phi(u) = Phi(a),  Cov(Phi(u), Phi(v)) = Phi_2(a, b; rho) - Phi(a) Phi(b),  Cov(Phi(u), x) = s_ux phi(a) / sqrt(1 + s_uu),
-//     a = mu_u / sqrt(1 + s_uu),  rho = s_uv / sqrt((1 + s_uu)(1 + s_vv)).
+//   Box (box_coordinates.h): theta_k = lo_k + (hi_k - lo_k) Phi(u_k). Nothing lies outside, and everything stays in
+//   closed form: ln q(theta) = ln q_u(u) - sum_k ln d theta_k / d u_k; quantiles, draws and conditionals through u;
+//   moments by
+//     E Phi(u) = Phi(a),  Cov(Phi(u), Phi(v)) = Phi_2(a, b; rho) - Phi(a) Phi(b),  Cov(Phi(u), x) = s_ux phi(a) /
+//     sqrt(1 + s_uu), a = mu_u / sqrt(1 + s_uu),  rho = s_uv / sqrt((1 + s_uu)(1 + s_vv)).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +23,8 @@ namespace penn {
 enum class Coordinate { kLinear, kBox };
 using Coordinates = std::vector<Coordinate>;  // (M)
 
-// Cov(Phi(x), Phi(y)) = Phi_2(a, b; rho) - Phi(a) Phi(b), to 1e-7 or better for |rho| <= 0.95; no digits are lost where it is small.
+// Cov(Phi(x), Phi(y)) = Phi_2(a, b; rho) - Phi(a) Phi(b), to 1e-7 or better for |rho| <= 0.95; no digits are lost where
+// it is small.
 double probit_covariance(double a, double b, double rho);
 
 // The law of one parameter.
@@ -60,11 +63,12 @@ class Posterior {
   double weight(std::size_t j) const { return mixture_.weight(j); }
   std::vector<double> component_centre(std::size_t j) const { return from_coordinates(mixture_.component_mean(j)); }
 
-  std::vector<double> to_coordinates(std::span<const double> theta) const;  // a theta on the edge or beyond it: just inside
+  std::vector<double> to_coordinates(
+      std::span<const double> theta) const;  // a theta on the edge or beyond it: just inside
   std::vector<double> from_coordinates(std::span<const double> u) const;
 
-  double log_density(std::span<const double> theta) const;     // -inf where a parameter in box coordinates lies outside
-  double log_density_at(std::span<const double> u) const;      // the same, of theta, at the point with coordinates u
+  double log_density(std::span<const double> theta) const;  // -inf where a parameter in box coordinates lies outside
+  double log_density_at(std::span<const double> u) const;   // the same, of theta, at the point with coordinates u
   std::vector<double> mean() const;                         // the point estimate
   DenseMatrix covariance() const;
   DenseMatrix correlation() const;
@@ -76,7 +80,7 @@ class Posterior {
 
   std::vector<double> sample(std::size_t n, DrawStream& draws) const;  // (n * M), as the mixture is
   double outside_mass() const;                                         // of the box
-  Box coordinate_box() const;                                          // the box in coordinates: all of the line where they are box coordinates
+  Box coordinate_box() const;  // the box in coordinates: all of the line where they are box coordinates
 
  private:
   GaussianMixture mixture_;

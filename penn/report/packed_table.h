@@ -1,4 +1,5 @@
-// A table of numbers as pages carry it, {"shape": [rows, columns], "float32": base64 of little-endian floats}: a quarter of the size of digits.
+// A table of numbers as pages carry it, {"shape": [rows, columns], "float32": base64 of little-endian floats}: a
+// quarter of the size of digits.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -34,10 +34,13 @@ std::string script_safe(std::string_view json) {
 
 void check(std::string_view text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
-  if (!json.is_object()) throw Error("page: the data are not a JSON object", "expected {\"kind\": \"posterior\", \"results\": [...]}");
+  if (!json.is_object())
+    throw Error("page: the data are not a JSON object", "expected {\"kind\": \"posterior\", \"results\": [...]}");
   const auto kind = json.find("kind");
-  if (kind == json.end() || !kind->is_string() || (*kind != "posterior" && *kind != "evaluation" && *kind != "live" && *kind != "reproduction"))
-    throw Error("page: \"kind\" must be \"posterior\", \"evaluation\", \"live\" or \"reproduction\"", "see web/README.md for the fields of each");
+  if (kind == json.end() || !kind->is_string() ||
+      (*kind != "posterior" && *kind != "evaluation" && *kind != "live" && *kind != "reproduction"))
+    throw Error("page: \"kind\" must be \"posterior\", \"evaluation\", \"live\" or \"reproduction\"",
+                "see web/README.md for the fields of each");
 }
 
 }  // namespace
@@ -46,9 +49,12 @@ void check(std::string_view text) {
 std::string posterior_page(std::string_view json, std::string_view title) {
   check(json);
   return fmt::format(
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\">"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-      "img-src data: blob:; connect-src 'self'\"><link rel=\"icon\" href=\"data:,\"><title>{}</title></head><body>\n<div id=\"penn\"></div>\n"
+      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><meta name=\"viewport\" "
+      "content=\"width=device-width\">"
+      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
+      "style-src 'unsafe-inline'; "
+      "img-src data: blob:; connect-src 'self'\"><link rel=\"icon\" "
+      "href=\"data:,\"><title>{}</title></head><body>\n<div id=\"penn\"></div>\n"
       "<script type=\"application/json\" id=\"penn-data\">{}</script>\n<script>{}</script>\n</body></html>\n",
       escape(title), script_safe(json), static_cast<const char*>(penn_page_script));
 }

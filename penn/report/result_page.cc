@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "penn/answer/inference_text.h"
 #include "penn/report/packed_table.h"
 #include "penn/report/posterior_page.h"
-#include "penn/answer/inference_text.h"
 
 namespace penn {
 namespace {
@@ -20,24 +20,30 @@ constexpr int64_t kDrawnSamples = 2000;  // of a trajectory: more than a screen 
 
 json parameters_of(const System& system) {
   json list = json::array();
-  for (const Parameter& p : system.parameters) list.push_back({{"name", p.name}, {"label", p.label}, {"low", p.range.low}, {"high", p.range.high}});
+  for (const Parameter& p : system.parameters)
+    list.push_back({{"name", p.name}, {"label", p.label}, {"low", p.range.low}, {"high", p.range.high}});
   return list;
 }
 
-// Doubles as they are: the page computes with these, and a covariance has already lost the digits of nearly singular components.
+// Doubles as they are: the page computes with these, and a covariance has already lost the digits of nearly singular
+// components.
 json factors_of(const GaussianMixture& q) {
   json list = json::array();
   for (size_t j = 0; j < q.components(); ++j) {
     json matrix = json::array();
-    for (size_t r = 0; r < q.dimension(); ++r) matrix.push_back(std::vector<double>(q.factor(j) + r * q.dimension(), q.factor(j) + (r + 1) * q.dimension()));
+    for (size_t r = 0; r < q.dimension(); ++r)
+      matrix.push_back(std::vector<double>(q.factor(j) + r * q.dimension(), q.factor(j) + (r + 1) * q.dimension()));
     list.push_back(matrix);
   }
   return list;
 }
 
-// Of a long trajectory the smallest and the largest sample of each stretch, in their order: a jump of one sample must show.
+// Of a long trajectory the smallest and the largest sample of each stretch, in their order: a jump of one sample must
+// show.
 std::vector<double> thinned(const ObservedTrajectory& observed, int64_t channels, int64_t channel, int64_t stretch) {
-  const auto value = [&](int64_t i) { return static_cast<double>(observed.z[static_cast<size_t>(i * channels + channel)]); };
+  const auto value = [&](int64_t i) {
+    return static_cast<double>(observed.z[static_cast<size_t>(i * channels + channel)]);
+  };
   std::vector<double> values;
   for (int64_t begin = 0; begin < observed.n; begin += stretch) {
     int64_t low = begin, high = begin;
@@ -59,7 +65,10 @@ json trajectory_of(const ObservedTrajectory& observed, const Observation& observ
     names.push_back(observation.channels[static_cast<size_t>(c)].name);
     values.push_back(thinned(observed, d, c, stretch));
   }
-  json result = {{"t0", 0}, {"sampling", observed.sampling * (stretch > 1 ? static_cast<double>(stretch) / 2 : 1)}, {"channels", names}, {"values", values}};
+  json result = {{"t0", 0},
+                 {"sampling", observed.sampling * (stretch > 1 ? static_cast<double>(stretch) / 2 : 1)},
+                 {"channels", names},
+                 {"values", values}};
   if (stretch > 1) result["thinned"] = fmt::format("the smallest and the largest of every {} samples", stretch);
   return result;
 }
@@ -68,7 +77,8 @@ json trajectory_of(const ObservedTrajectory& observed, const Observation& observ
 void add_fan(json& predictive, const PredictiveFan& fan, double sampling) {
   const auto rounded = [](double x) { return std::isfinite(x) ? std::stod(fmt::format("{:.4g}", x)) : x; };
   json t = json::array();
-  for (const int64_t sample : fan.samples) t.push_back(std::stod(fmt::format("{:.8g}", static_cast<double>(sample) * sampling)));
+  for (const int64_t sample : fan.samples)
+    t.push_back(std::stod(fmt::format("{:.8g}", static_cast<double>(sample) * sampling)));
   predictive["t"] = t;
   for (size_t q = 0; q < fan.quantiles.size(); ++q) {
     json channels = json::array();
@@ -88,13 +98,14 @@ std::string title_of(const std::vector<Inference>& answers) {
   const auto last_part = [](const std::string& path) { return path.substr(path.rfind('/') + 1); };
   std::string model = last_part(answers[0].model);
   if (model.ends_with(".safetensors")) model.erase(model.rfind('.'));
-  return answers.size() == 1 ? fmt::format("{}: {}", model, last_part(answers[0].source)) : fmt::format("{}: {} trajectories", model, answers.size());
+  return answers.size() == 1 ? fmt::format("{}: {}", model, last_part(answers[0].source))
+                             : fmt::format("{}: {} trajectories", model, answers.size());
 }
 
 }  // namespace
 
-std::string inference_json(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
-                           const std::vector<double>& truth) {
+std::string inference_json(const System& system, int observation, const std::vector<Inference>& answers,
+                           const std::vector<ObservedTrajectory>& observed, const std::vector<double>& truth) {
   json results = json::array();
   for (size_t i = 0; i < answers.size(); ++i) {
     json result = inference_to_json(answers[i]);
@@ -102,26 +113,30 @@ std::string inference_json(const System& system, int observation, const std::vec
     result["parameters"] = parameters_of(system);
     result["factors"] = factors_of(answers[i].posterior.mixture());
     json log_weights = json::array();
-    for (size_t j = 0; j < answers[i].posterior.components(); ++j) log_weights.push_back(answers[i].posterior.mixture().log_weight(j));
+    for (size_t j = 0; j < answers[i].posterior.components(); ++j)
+      log_weights.push_back(answers[i].posterior.mixture().log_weight(j));
     result["log_weights"] = log_weights;
     if (!truth.empty()) result["truth"] = truth;
     if (answers[i].predictive) add_fan(result["predictive"], answers[i].predictive->fan, answers[i].sampling);
     if (answers[i].combined > 1 && answers.size() == 1) {
       json& list = result["trajectory"] = json::array();  // in the order of the sources
-      for (const ObservedTrajectory& one : std::span(observed).first(std::min(observed.size(), kMostDrawn))) list.push_back(trajectory_of(one, system.observations[static_cast<size_t>(observation)]));
-    } else if (answers.size() == observed.size()) result["trajectory"] = trajectory_of(observed[i], system.observations[static_cast<size_t>(observation)]);
+      for (const ObservedTrajectory& one : std::span(observed).first(std::min(observed.size(), kMostDrawn)))
+        list.push_back(trajectory_of(one, system.observations[static_cast<size_t>(observation)]));
+    } else if (answers.size() == observed.size())
+      result["trajectory"] = trajectory_of(observed[i], system.observations[static_cast<size_t>(observation)]);
     results.push_back(std::move(result));
   }
   const json page = {{"kind", "posterior"}, {"title", title_of(answers)}, {"results", results}};
   return page.dump(-1, ' ', false, json::error_handler_t::replace);  // names of files may be no UTF-8
 }
 
-std::string inference_page(const System& system, int observation, const std::vector<Inference>& answers, const std::vector<ObservedTrajectory>& observed,
-                           const std::vector<double>& truth) {
+std::string inference_page(const System& system, int observation, const std::vector<Inference>& answers,
+                           const std::vector<ObservedTrajectory>& observed, const std::vector<double>& truth) {
   return posterior_page(inference_json(system, observation, answers, observed, truth), title_of(answers));
 }
 
-std::string evaluation_page(const Estimator& estimator, const Evaluation& evaluation, const std::string& model_name, const EvaluationOptions& options) {
+std::string evaluation_page(const Estimator& estimator, const Evaluation& evaluation, const std::string& model_name,
+                            const EvaluationOptions& options) {
   json page = {{"kind", "evaluation"}};
   page.update(evaluation_to_json(evaluation, model_name, options));
   json boxes = parameters_of(estimator.system());
@@ -137,9 +152,11 @@ std::string evaluation_page(const Estimator& estimator, const Evaluation& evalua
   page["sd"] = packed_table(kept.sd, n, M);
   page["pit"] = packed_table(kept.pit, n, M);
   json curve = json::array();
-  for (const LossPoint& p : estimator.info().curve) curve.push_back({{"minutes", p.minutes}, {"train", p.train_nll}, {"validation", p.validation_nll}});
+  for (const LossPoint& p : estimator.info().curve)
+    curve.push_back({{"minutes", p.minutes}, {"train", p.train_nll}, {"validation", p.validation_nll}});
   page["curve"] = curve;
-  return posterior_page(page.dump(-1, ' ', false, json::error_handler_t::replace), fmt::format("Evaluation of {}", model_name));
+  return posterior_page(page.dump(-1, ' ', false, json::error_handler_t::replace),
+                        fmt::format("Evaluation of {}", model_name));
 }
 
 }  // namespace penn

@@ -1,5 +1,6 @@
-// One request and one answer of HTTP/1.1 as plain values: what `penn serve` needs of the protocol and nothing more. A body has a Content-Length;
-// chunks, ranges, compression, cookies and kept connections do not exist. What is not understood is refused with a status and a sentence.
+// One request and one answer of HTTP/1.1 as plain values: what `penn serve` needs of the protocol and nothing more. A
+// body has a Content-Length; chunks, ranges, compression, cookies and kept connections do not exist. What is not
+// understood is refused with a status and a sentence.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +12,12 @@
 namespace penn {
 
 struct HttpRequest {
-  std::string method, path;                   // path: as sent, without the query; it is compared with fixed texts and used for nothing else
-  std::map<std::string, std::string> query;   // decoded; the first of equal names
-  std::map<std::string, std::string> headers; // names in lower case
-  size_t body_size = 0;                       // announced
-  bool wants_continue = false;                // Expect: 100-continue
+  std::string method,
+      path;  // path: as sent, without the query; it is compared with fixed texts and used for nothing else
+  std::map<std::string, std::string> query;    // decoded; the first of equal names
+  std::map<std::string, std::string> headers;  // names in lower case
+  size_t body_size = 0;                        // announced
+  bool wants_continue = false;                 // Expect: 100-continue
   std::string body;
 
   // "" where there is none.
@@ -42,7 +44,8 @@ std::optional<HttpRefusal> parse_head(std::string_view head, HttpRequest& reques
 HttpResponse error_response(const HttpRefusal& refusal);
 HttpResponse error_response(int status, const std::string& message, const std::string& hint = "");
 
-// The answer as it is sent, with the headers that every answer has: no caching, no guessing of types, no frames, no network.
+// The answer as it is sent, with the headers that every answer has: no caching, no guessing of types, no frames, no
+// network.
 std::string to_text(const HttpResponse& response);
 
 // The content policy of every answer, the page included: inline code only, and no address but the server's own.

@@ -1,5 +1,6 @@
-// The loop that reads and writes, and the workers. A connection goes reading -> working -> writing -> draining and is then closed; an early
-// refusal skips the work. Draining (reading what nobody wants, for a moment) lets a client that is still sending see its answer.
+// The loop that reads and writes, and the workers. A connection goes reading -> working -> writing -> draining and is
+// then closed; an early refusal skips the work. Draining (reading what nobody wants, for a moment) lets a client that
+// is still sending see its answer.
 #include "penn/serve/http_server.h"
 
 #include <fmt/core.h>
@@ -28,12 +29,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr double kDrainSeconds = 2;
-constexpr int kRefusedAtOnce = 64;      // connections beyond the limit that are being told so
-constexpr int kReadsPerTurn = 16;       // of 64 KiB: a fast sender does not keep the others waiting
+constexpr int kRefusedAtOnce = 64;  // connections beyond the limit that are being told so
+constexpr int kReadsPerTurn = 16;   // of 64 KiB: a fast sender does not keep the others waiting
 constexpr size_t kReadBytes = 1 << 16;
-constexpr double kAcceptPause = 0.2;    // when the system has no more file descriptors
+constexpr double kAcceptPause = 0.2;  // when the system has no more file descriptors
 
-Clock::time_point in_seconds(double seconds) { return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)); }
+Clock::time_point in_seconds(double seconds) {
+  return Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
 
 enum class Phase { kReading, kWorking, kWriting, kDraining };
 
@@ -72,7 +75,10 @@ size_t end_of_head(const std::string& text, size_t from) {
 class HttpServer::Body {
  public:
   Body(const ServerAddress& address, const ServerLimits& given, Handler given_handler)
-      : listener(address.host, address.port), limits(given), handler(std::move(given_handler)), wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+      : listener(address.host, address.port),
+        limits(given),
+        handler(std::move(given_handler)),
+        wake(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (wake < 0) throw Error("the system gives no event descriptor", "too many open files?");
   }
   ~Body() { close(wake); }
@@ -171,7 +177,8 @@ class HttpServer::Body {
     for (Answer& answer : done) {
       held -= answer.bytes;
       const auto found = connections.find(answer.connection);
-      if (found != connections.end() && found->second.state == Phase::kWorking) reply(found->second, std::move(answer.text));
+      if (found != connections.end() && found->second.state == Phase::kWorking)
+        reply(found->second, std::move(answer.text));
     }
   }
 
@@ -184,7 +191,9 @@ class HttpServer::Body {
         return;
       }
       const bool is_full = static_cast<int>(connections.size()) >= limits.connections;
-      Connection& c = connections.emplace(++last_id, Connection{descriptor, Phase::kReading, in_seconds(limits.read_seconds)}).first->second;
+      Connection& c =
+          connections.emplace(++last_id, Connection{descriptor, Phase::kReading, in_seconds(limits.read_seconds)})
+              .first->second;
       if (is_full) refuse(c, {503, "too many connections", "try again in a moment"});
     }
   }
@@ -193,9 +202,11 @@ class HttpServer::Body {
     const auto found = connections.find(id);
     if (found == connections.end()) return;
     Connection& c = found->second;
-    bool alive = !(events & (POLLERR | POLLNVAL)) && !(events & POLLRDHUP && c.state == Phase::kWorking) && !(events & POLLHUP && c.state != Phase::kReading && c.state != Phase::kDraining);
+    bool alive = !(events & (POLLERR | POLLNVAL)) && !(events & POLLRDHUP && c.state == Phase::kWorking) &&
+                 !(events & POLLHUP && c.state != Phase::kReading && c.state != Phase::kDraining);
     if (alive && !c.out.empty() && (events & POLLOUT)) alive = send_some(c);
-    if (alive && (events & (POLLIN | POLLHUP)) && (c.state == Phase::kReading || c.state == Phase::kDraining)) alive = receive(id, c);
+    if (alive && (events & (POLLIN | POLLHUP)) && (c.state == Phase::kReading || c.state == Phase::kDraining))
+      alive = receive(id, c);
     if (!alive) drop(found);
   }
 
@@ -241,13 +252,18 @@ class HttpServer::Body {
       if (std::max(c.head_size, c.head_size == 0 ? c.in.size() : 0) > limits.head_bytes)
         return refuse(c, {431, fmt::format("the head of the request is longer than {} bytes", limits.head_bytes), ""});
       if (c.head_size == 0) return;
-      if (const auto refusal = parse_head(std::string_view(c.in).substr(0, c.head_size), c.request)) return refuse(c, *refusal);
+      if (const auto refusal = parse_head(std::string_view(c.in).substr(0, c.head_size), c.request))
+        return refuse(c, *refusal);
       if (c.request.body_size > limits.body_bytes)
-        return refuse(c, {413, fmt::format("the data are larger than {} MB", limits.body_bytes >> 20), "use `penn infer` for large files, or thin the data"});
-      c.in.reserve(c.head_size + c.request.body_size + kReadBytes);  // growing by doubling would hold twice of what is counted; pages not yet written cost nothing
+        return refuse(c, {413, fmt::format("the data are larger than {} MB", limits.body_bytes >> 20),
+                          "use `penn infer` for large files, or thin the data"});
+      c.in.reserve(
+          c.head_size + c.request.body_size +
+          kReadBytes);  // growing by doubling would hold twice of what is counted; pages not yet written cost nothing
     }
     if (c.in.size() < c.head_size + c.request.body_size) {
-      if (held > limits.all_bytes) return refuse(c, {503, "too much data at once from all clients together", "try again in a moment"});
+      if (held > limits.all_bytes)
+        return refuse(c, {503, "too much data at once from all clients together", "try again in a moment"});
       if (c.request.wants_continue && !c.continued) c.out = "HTTP/1.1 100 Continue\r\n\r\n", c.continued = true;
       return;
     }
@@ -291,10 +307,13 @@ class HttpServer::Body {
       const auto next = std::next(c);
       if (now >= c->second.deadline) {
         if (c->second.state == Phase::kReading && !c->second.in.empty())
-          refuse(c->second, {408, fmt::format("the request did not arrive within {:g} seconds", limits.read_seconds), ""});
+          refuse(c->second,
+                 {408, fmt::format("the request did not arrive within {:g} seconds", limits.read_seconds), ""});
         else if (c->second.state == Phase::kWorking) {
           forget_job(c->first);
-          reply(c->second, to_text(error_response(504, fmt::format("no answer within {:g} seconds", limits.work_seconds), "use `penn infer` for large files")));
+          reply(c->second,
+                to_text(error_response(504, fmt::format("no answer within {:g} seconds", limits.work_seconds),
+                                       "use `penn infer` for large files")));
         } else drop(c);
       }
       c = next;
@@ -304,7 +323,8 @@ class HttpServer::Body {
   // Nobody waits for its answer any more: where no worker has begun, none should.
   void forget_job(uint64_t connection) {
     const std::lock_guard lock(mutex);
-    const auto found = std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) { return job.connection == connection; });
+    const auto found =
+        std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) { return job.connection == connection; });
     if (found == jobs.end()) return;
     held -= found->request.body.size();
     jobs.erase(found);
@@ -340,10 +360,20 @@ class HttpServer::Body {
 HttpServer::HttpServer(const ServerAddress& address, const ServerLimits& limits, Handler handler)
     : body_(std::make_unique<Body>(address, limits, std::move(handler))) {}
 HttpServer::~HttpServer() = default;
-int HttpServer::port() const { return body_->listener.port(); }
-bool HttpServer::is_loopback() const { return body_->listener.is_loopback(); }
-std::string HttpServer::url() const { return body_->listener.url(); }
-void HttpServer::run() { body_->run(); }
-void HttpServer::stop() { body_->stop(); }
+int HttpServer::port() const {
+  return body_->listener.port();
+}
+bool HttpServer::is_loopback() const {
+  return body_->listener.is_loopback();
+}
+std::string HttpServer::url() const {
+  return body_->listener.url();
+}
+void HttpServer::run() {
+  body_->run();
+}
+void HttpServer::stop() {
+  body_->stop();
+}
 
 }  // namespace penn

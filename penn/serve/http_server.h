@@ -1,6 +1,6 @@
-// A small HTTP server for one machine. One thread does all reading and writing (poll), so that a client that sends a byte a minute costs nothing but
-// its place; a few workers do the work. Everything is bounded: connections, bytes, time, requests that wait. Beyond a bound a client is told
-// 503, 413 or 408. Every answer closes its connection.
+// A small HTTP server for one machine. One thread does all reading and writing (poll), so that a client that sends a
+// byte a minute costs nothing but its place; a few workers do the work. Everything is bounded: connections, bytes,
+// time, requests that wait. Beyond a bound a client is told 503, 413 or 408. Every answer closes its connection.
 //   HttpServer server({"127.0.0.1", 0}, {}, handler);
 //   server.run();  // until stop(), from any thread or a signal handler
 #pragma once
@@ -25,8 +25,8 @@ struct ServerLimits {
   int connections = 128;         // beyond them a client is told 503
   int waiting = 64;              // requests, besides those being worked on
   int workers = 2;
-  double read_seconds = 20;      // for a request to arrive, from its connection
-  double work_seconds = 120;     // waiting and work; the work itself is bounded by what a request may ask for
+  double read_seconds = 20;   // for a request to arrive, from its connection
+  double work_seconds = 120;  // waiting and work; the work itself is bounded by what a request may ask for
   double write_seconds = 20;
 };
 
@@ -34,7 +34,8 @@ class HttpServer {
  public:
   using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
-  // Binds and listens. Error where the address cannot be had. The handler is called from several threads; what it throws becomes a 500.
+  // Binds and listens. Error where the address cannot be had. The handler is called from several threads; what it
+  // throws becomes a 500.
   HttpServer(const ServerAddress& address, const ServerLimits& limits, Handler handler);
   ~HttpServer();
   HttpServer(const HttpServer&) = delete;

@@ -24,20 +24,29 @@ bool is_loopback_address(const sockaddr_storage& address) {
   }
   sockaddr_in6 in6;
   std::memcpy(&in6, &address, sizeof in6);
-  return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr) || (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) && in6.sin6_addr.s6_addr[12] == 127);
+  return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr) ||
+         (IN6_IS_ADDR_V4MAPPED(&in6.sin6_addr) && in6.sin6_addr.s6_addr[12] == 127);
 }
 
 int port_of(const sockaddr_storage& address) {
   in_port_t port;
-  std::memcpy(&port, reinterpret_cast<const char*>(&address) + (address.ss_family == AF_INET ? offsetof(sockaddr_in, sin_port) : offsetof(sockaddr_in6, sin6_port)), sizeof port);
+  std::memcpy(&port,
+              reinterpret_cast<const char*>(&address) +
+                  (address.ss_family == AF_INET ? offsetof(sockaddr_in, sin_port) : offsetof(sockaddr_in6, sin6_port)),
+              sizeof port);
   return ntohs(port);
 }
 
 [[noreturn]] void fail(const std::string& host, int port, int error_number) {
   if (error_number == EADDRINUSE)
-    throw Error(fmt::format("port {} of {} is in use", port, host), "another `penn serve`? choose another port with --port, or --port 0 for a free one");
-  if (error_number == EACCES) throw Error(fmt::format("port {} may not be used", port), "ports below 1024 belong to the system: choose a larger one with --port");
-  if (error_number == EADDRNOTAVAIL) throw Error(fmt::format("{} is not an address of this machine", host), "leave out --host to serve this machine only");
+    throw Error(fmt::format("port {} of {} is in use", port, host),
+                "another `penn serve`? choose another port with --port, or --port 0 for a free one");
+  if (error_number == EACCES)
+    throw Error(fmt::format("port {} may not be used", port),
+                "ports below 1024 belong to the system: choose a larger one with --port");
+  if (error_number == EADDRNOTAVAIL)
+    throw Error(fmt::format("{} is not an address of this machine", host),
+                "leave out --host to serve this machine only");
   throw Error(fmt::format("cannot listen on {}, port {}: {}", host, port, std::strerror(error_number)));
 }
 
@@ -54,8 +63,8 @@ Listener::Listener(const std::string& host, int port) : host_(host) {
   for (const addrinfo* a = list; a; a = a->ai_next) {
     descriptor_ = socket(a->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
     const int yes = 1;
-    if (descriptor_ >= 0 && setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 && bind(descriptor_, a->ai_addr, a->ai_addrlen) == 0 &&
-        listen(descriptor_, 128) == 0)
+    if (descriptor_ >= 0 && setsockopt(descriptor_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes) == 0 &&
+        bind(descriptor_, a->ai_addr, a->ai_addrlen) == 0 && listen(descriptor_, 128) == 0)
       break;
     error_number = errno;
     if (descriptor_ >= 0) close(descriptor_);
@@ -73,7 +82,9 @@ Listener::Listener(const std::string& host, int port) : host_(host) {
   is_loopback_ = is_loopback_address(bound);
 }
 
-Listener::~Listener() { close(descriptor_); }
+Listener::~Listener() {
+  close(descriptor_);
+}
 
 std::string Listener::url() const {
   const bool is_ip6 = host_.find(':') != std::string::npos;

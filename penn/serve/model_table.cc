@@ -38,7 +38,9 @@ ModelTable::ModelTable(const std::vector<std::string>& given, int threads, std::
     const auto [at, is_new] = candidates.emplace(path.stem().string(), Candidate{path, must_load});
     std::error_code ignored;
     if (!is_new && !fs::equivalent(at->second.path, path, ignored))
-      throw UsageError(fmt::format("two models are named '{}': {} and {}", at->first, at->second.path.string(), path.string()), "rename one of the files");
+      throw UsageError(
+          fmt::format("two models are named '{}': {} and {}", at->first, at->second.path.string(), path.string()),
+          "rename one of the files");
   };
   for (const std::string& what : given) {
     std::error_code ignored;
@@ -54,7 +56,8 @@ ModelTable::ModelTable(const std::vector<std::string>& given, int threads, std::
     const std::string shipped = shared_file(fmt::format("models/{}{}", name, kEnding));
     const auto [at, is_new] = candidates.emplace(name, Candidate{shipped});
     std::error_code ignored;
-    if (!is_new && !fs::equivalent(at->second.path, shipped, ignored)) warnings.push_back(fmt::format("'{}' is {}, not the shipped model of that name", name, at->second.path.string()));
+    if (!is_new && !fs::equivalent(at->second.path, shipped, ignored))
+      warnings.push_back(fmt::format("'{}' is {}, not the shipped model of that name", name, at->second.path.string()));
   }
   for (const auto& [name, candidate] : candidates) try {
       models_.push_back({name, Estimator(open_model(candidate.path), threads)});

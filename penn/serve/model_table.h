@@ -1,5 +1,5 @@
-// The models that `penn serve` offers: found and loaded once, before the first request, and known by name from then on. A request can only pick a
-// name from this table; nothing of it ever becomes a path.
+// The models that `penn serve` offers: found and loaded once, before the first request, and known by name from then on.
+// A request can only pick a name from this table; nothing of it ever becomes a path.
 #pragma once
 
 #include <string>
@@ -16,8 +16,9 @@ struct ServedModel {
 
 class ModelTable {
  public:
-  // given: model files, or folders of them; then the shipped models, where no given one has the name. Files in folders that cannot be loaded are
-  // left out with a warning; ModelError for a file given by name, UsageError for two given ones of one name. threads: of one estimate.
+  // given: model files, or folders of them; then the shipped models, where no given one has the name. Files in folders
+  // that cannot be loaded are left out with a warning; ModelError for a file given by name, UsageError for two given
+  // ones of one name. threads: of one estimate.
   ModelTable(const std::vector<std::string>& given, int threads, std::vector<std::string>& warnings);
 
   const std::vector<ServedModel>& models() const { return models_; }

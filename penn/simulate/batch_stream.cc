@@ -16,14 +16,22 @@ constexpr uint32_t kLengthStream = 2, kShuffleStream = 3;
 
 class FreshStream final : public BatchStream {
  public:
-  FreshStream(const System& system, int observation, const SimulatorOptions& options, int64_t batch, IntRange lengths, int64_t strata)
-      : simulator_(system, observation, options), seed_(options.seed), batch_(batch), lengths_(lengths), strata_(strata) {}
+  FreshStream(const System& system, int observation, const SimulatorOptions& options, int64_t batch, IntRange lengths,
+              int64_t strata)
+      : simulator_(system, observation, options),
+        seed_(options.seed),
+        batch_(batch),
+        lengths_(lengths),
+        strata_(strata) {}
 
   void fill(int64_t step, TrajectoryBatch& out) override {
     const double within = RandomKey{seed_, static_cast<uint64_t>(step), 0}.uniform(kLengthStream, 0);
     const double u = (static_cast<double>(step % strata_) + within) / static_cast<double>(strata_);
     const double ratio = static_cast<double>(lengths_.high + 1) / static_cast<double>(lengths_.low);
-    const int64_t length = lengths_.is_single() ? lengths_.low : std::min(lengths_.high, static_cast<int64_t>(static_cast<double>(lengths_.low) * std::pow(ratio, u)));
+    const int64_t length =
+        lengths_.is_single()
+            ? lengths_.low
+            : std::min(lengths_.high, static_cast<int64_t>(static_cast<double>(lengths_.low) * std::pow(ratio, u)));
     simulator_.set_length(length);
     out.count = batch_;
     out.length = length;
@@ -31,7 +39,8 @@ class FreshStream final : public BatchStream {
     out.theta.resize(static_cast<size_t>(batch_ * simulator_.parameters()));
     out.z.resize(static_cast<size_t>(batch_ * length * out.channels));
     out.sampling.resize(static_cast<size_t>(batch_));
-    const SimulationCount count = simulator_.run(static_cast<uint64_t>(step * batch_), batch_, out.theta.data(), out.z.data(), out.sampling.data());
+    const SimulationCount count = simulator_.run(static_cast<uint64_t>(step * batch_), batch_, out.theta.data(),
+                                                 out.z.data(), out.sampling.data());
     count_.kept += count.kept;
     count_.discarded += count.discarded;
   }
@@ -48,9 +57,12 @@ class FreshStream final : public BatchStream {
 
 class FixedStream final : public BatchStream {
  public:
-  FixedStream(std::shared_ptr<const FixedSet> set, int64_t batch, uint64_t seed) : set_(std::move(set)), batch_(batch), seed_(seed) {
+  FixedStream(std::shared_ptr<const FixedSet> set, int64_t batch, uint64_t seed)
+      : set_(std::move(set)), batch_(batch), seed_(seed) {
     if (batch > set_->all.count)
-      throw UsageError(fmt::format("a batch of {} is larger than the data set of {} trajectories", batch, set_->all.count), "use a smaller --batch");
+      throw UsageError(
+          fmt::format("a batch of {} is larger than the data set of {} trajectories", batch, set_->all.count),
+          "use a smaller --batch");
     order_.resize(static_cast<size_t>(set_->all.count));
   }
 
@@ -61,10 +73,12 @@ class FixedStream final : public BatchStream {
     out.length = all.length;
     out.channels = all.channels;
     const int64_t* rows = &order_[static_cast<size_t>(step % steps_per_epoch() * batch_)];
-    for (std::vector<float> TrajectoryBatch::* member : {&TrajectoryBatch::theta, &TrajectoryBatch::z, &TrajectoryBatch::sampling, &TrajectoryBatch::features}) {
+    for (std::vector<float> TrajectoryBatch::*member :
+         {&TrajectoryBatch::theta, &TrajectoryBatch::z, &TrajectoryBatch::sampling, &TrajectoryBatch::features}) {
       const int64_t width = static_cast<int64_t>((all.*member).size()) / all.count;
       (out.*member).resize(static_cast<size_t>(batch_ * width));
-      for (int64_t i = 0; i < batch_; ++i) std::copy_n((all.*member).begin() + rows[i] * width, width, (out.*member).begin() + i * width);
+      for (int64_t i = 0; i < batch_; ++i)
+        std::copy_n((all.*member).begin() + rows[i] * width, width, (out.*member).begin() + i * width);
     }
   }
   int64_t steps_per_epoch() const override { return set_->all.count / batch_; }  // the rest of an epoch is left out
@@ -91,8 +105,8 @@ class FixedStream final : public BatchStream {
 
 }  // namespace
 
-std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options, int64_t batch, IntRange lengths,
-                                               int64_t strata) {
+std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options,
+                                               int64_t batch, IntRange lengths, int64_t strata) {
   return std::make_unique<FreshStream>(system, observation, options, batch, lengths, strata);
 }
 

@@ -1,5 +1,5 @@
-// Where training gets its pairs from: batch number `step` is a pure function of the seed and the step, so that a resumed training
-// sees exactly what an uninterrupted one would.
+// Where training gets its pairs from: batch number `step` is a pure function of the seed and the step, so that a
+// resumed training sees exactly what an uninterrupted one would.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@ namespace penn {
 
 struct TrajectoryBatch {
   int64_t count = 0, length = 0, channels = 0;
-  std::vector<float> theta;     // (count, M), the parameters' own units
-  std::vector<float> z;         // (count, length, channels)
-  std::vector<float> sampling;  // (count)
+  std::vector<float> theta;          // (count, M), the parameters' own units
+  std::vector<float> z;              // (count, length, channels)
+  std::vector<float> sampling;       // (count)
   std::vector<float> features = {};  // (count, F), standardised, where they have been computed before; else empty
 };
 
@@ -27,13 +27,14 @@ class BatchStream {
   virtual SimulationCount count() const = 0;             // simulated so far (by this process)
 };
 
-// New trajectories for every batch, all of one length drawn log-uniformly from [shortest, longest]. Of `strata` batches in a row each has its own
-// part of that range.
-std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options, int64_t batch,
-                                               IntRange lengths, int64_t strata = 1);
+// New trajectories for every batch, all of one length drawn log-uniformly from [shortest, longest]. Of `strata` batches
+// in a row each has its own part of that range.
+std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options,
+                                               int64_t batch, IntRange lengths, int64_t strata = 1);
 
-// A fixed set: simulated once (`size` trajectories) or read from a directory of `penn simulate`; shuffled anew in every epoch. Batches have what the set has:
-// trajectories, features or both. Throws UsageError where the batch is larger than the set, DataError where the directory does not fit the system.
+// A fixed set: simulated once (`size` trajectories) or read from a directory of `penn simulate`; shuffled anew in every
+// epoch. Batches have what the set has: trajectories, features or both. Throws UsageError where the batch is larger
+// than the set, DataError where the directory does not fit the system.
 struct FixedSet {
   TrajectoryBatch all;
   SimulationCount count;

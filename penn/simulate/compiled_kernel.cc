@@ -1,5 +1,6 @@
-// Compiles kernel_source() once with the system compiler, keeps the result in the user's cache directory under a hash of
-// everything it depends on, and loads it. No shell is involved, and nothing but text made by kernel_source reaches the compiler.
+// Compiles kernel_source() once with the system compiler, keeps the result in the user's cache directory under a hash
+// of everything it depends on, and loads it. No shell is involved, and nothing but text made by kernel_source reaches
+// the compiler.
 #include "penn/simulate/compiled_kernel.h"
 
 #include <dlfcn.h>
@@ -27,8 +28,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const char* const kFlags[] = {"-std=gnu++17", "-O3",    "-march=native", "-fno-math-errno", "-fno-trapping-math",
-                              "-ffp-contract=off", "-fPIC", "-shared", "-w"};
+const char* const kFlags[] = {
+    "-std=gnu++17", "-O3", "-march=native", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=off", "-fPIC",
+    "-shared",      "-w"};
 
 class CompiledKernel final : public Kernel {
  public:
@@ -77,7 +79,8 @@ std::string processor() {
   std::ifstream file("/proc/cpuinfo");
   std::string line, result;
   while (std::getline(file, line)) {
-    if (line.rfind("model name", 0) == 0 || line.rfind("flags", 0) == 0 || line.rfind("Features", 0) == 0) result += line;
+    if (line.rfind("model name", 0) == 0 || line.rfind("flags", 0) == 0 || line.rfind("Features", 0) == 0)
+      result += line;
     if (line.empty()) break;
   }
   return result;
@@ -102,7 +105,8 @@ fs::path cache_folder() {
 fs::path private_folder() {
   std::error_code error;
   std::string name = (fs::temp_directory_path(error) / "penn-XXXXXX").string();
-  if (error || !mkdtemp(name.data())) throw Error("no directory can be written for the compiled system", "set PENN_CACHE to a directory of your own");
+  if (error || !mkdtemp(name.data()))
+    throw Error("no directory can be written for the compiled system", "set PENN_CACHE to a directory of your own");
   return name;
 }
 
@@ -124,7 +128,8 @@ bool compile(const std::string& compiler, const fs::path& source, const fs::path
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0) return false;
   int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
@@ -137,14 +142,17 @@ std::unique_ptr<Kernel> load(const fs::path& library, const std::string& compile
   }
   const auto width = reinterpret_cast<int (*)()>(dlsym(handle, "penn_kernel_width"));
   auto kernel = std::make_unique<CompiledKernel>(
-      handle, fmt::format("compiled by {}, {} lanes per vector", fs::path(compiler).filename().string(), width ? width() : 0));
+      handle,
+      fmt::format("compiled by {}, {} lanes per vector", fs::path(compiler).filename().string(), width ? width() : 0));
   complaint = "it lacks the function penn_kernel";
   return kernel->is_complete() ? std::move(kernel) : nullptr;
 }
 
 }  // namespace
 
-bool has_compiler() { return !find_compiler().empty(); }
+bool has_compiler() {
+  return !find_compiler().empty();
+}
 
 std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program) {
   const std::string compiler = find_compiler();
@@ -155,7 +163,8 @@ std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program) {
   stat(compiler.c_str(), &info);
   std::string identity = fmt::format("{} {} {} {} ", version(), compiler, info.st_size, info.st_mtime) + processor();
   for (const char* flag : kFlags) identity += fmt::format(" {}", flag);
-  const std::string name = fmt::format("{:016x}{:016x}", hash(identity + source), hash(source + identity, 0x9e3779b97f4a7c15u));
+  const std::string name =
+      fmt::format("{:016x}{:016x}", hash(identity + source), hash(source + identity, 0x9e3779b97f4a7c15u));
 
   fs::path folder = cache_folder();
   const bool is_private = folder.empty();
@@ -166,7 +175,8 @@ std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program) {
   std::string complaint;
   if (fs::exists(library, ignored)) kernel = load(library, compiler, complaint);
   if (!kernel) {
-    // Several processes and threads may compile the same system at once: each in files of its own, the finished one is renamed.
+    // Several processes and threads may compile the same system at once: each in files of its own, the finished one is
+    // renamed.
     static std::atomic<int> compilations{0};
     const std::string stem = (folder / fmt::format("{}.{}.{}", name, getpid(), compilations++)).string();
     const fs::path text = stem + ".cc", object = stem + ".so", log = stem + ".log";
@@ -177,8 +187,12 @@ std::unique_ptr<Kernel> make_compiled_kernel(const StepProgram& program) {
     else complaint = fs::exists(log, ignored) ? read_text_file(log.string()).substr(0, 400) : "it could not be started";
     for (const fs::path& file : {text, object, log}) fs::remove(file, ignored);
     if (is_private) fs::remove_all(folder, ignored);  // loaded code stays mapped
-    if (!kernel && done) throw Error(fmt::format("the compiled system could not be loaded: {}", complaint), "set PENN_CACHE to a directory of your own from which programs may be run");
-    if (!kernel) throw Error(fmt::format("{} could not compile the system: {}", compiler, complaint), "name another compiler in PENN_CXX");
+    if (!kernel && done)
+      throw Error(fmt::format("the compiled system could not be loaded: {}", complaint),
+                  "set PENN_CACHE to a directory of your own from which programs may be run");
+    if (!kernel)
+      throw Error(fmt::format("{} could not compile the system: {}", compiler, complaint),
+                  "name another compiler in PENN_CXX");
   }
   return kernel;
 }

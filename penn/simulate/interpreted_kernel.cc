@@ -47,19 +47,24 @@ class InterpretedKernel final : public Kernel {
   }
 
  private:
-  void evaluate(std::vector<double>& values, const std::vector<char>& marks, const KernelBlock& b, int lane, const std::vector<double>& x,
-                double t, int64_t sample) const {
+  void evaluate(std::vector<double>& values, const std::vector<char>& marks, const KernelBlock& b, int lane,
+                const std::vector<double>& x, double t, int64_t sample) const {
     p_.graph.evaluate(values, marks, [&](SymbolKind kind, int index) -> double {
       switch (kind) {
-        case SymbolKind::kSlot: return b.slots[index * kLanes + lane];
-        case SymbolKind::kState: return x[static_cast<size_t>(index)];
-        case SymbolKind::kTime: return t;
-        default: return b.measurement[index][sample * kLanes + lane];
+        case SymbolKind::kSlot:
+          return b.slots[index * kLanes + lane];
+        case SymbolKind::kState:
+          return x[static_cast<size_t>(index)];
+        case SymbolKind::kTime:
+          return t;
+        default:
+          return b.measurement[index][sample * kLanes + lane];
       }
     });
   }
 
-  void advance(std::vector<double>& values, const KernelBlock& b, int lane, int64_t i, double t, double dt, std::vector<double>& x) const {
+  void advance(std::vector<double>& values, const KernelBlock& b, int lane, int64_t i, double t, double dt,
+               std::vector<double>& x) const {
     const size_t S = x.size();
     const auto drift_at = [&](const std::vector<double>& y, double time) {
       evaluate(values, step_marks_, b, lane, y, time, 0);
@@ -70,7 +75,8 @@ class InterpretedKernel final : public Kernel {
     std::vector<double> next = x;
     const std::vector<double> k1 = drift_at(x, t);
     for (const StepProgram::Term& term : p_.diffusion)
-      next[static_cast<size_t>(term.state)] += values[static_cast<size_t>(term.coefficient)] * b.driving[term.noise][i * kLanes + lane];
+      next[static_cast<size_t>(term.state)] +=
+          values[static_cast<size_t>(term.coefficient)] * b.driving[term.noise][i * kLanes + lane];
     if (p_.system->simulation.method == Method::kEulerMaruyama) {
       for (size_t s = 0; s < S; ++s) next[s] += dt * k1[s];
     } else {
@@ -84,7 +90,8 @@ class InterpretedKernel final : public Kernel {
       const std::vector<double> k2 = drift_at(moved(k1, dt / 2), t + dt / 2);
       const std::vector<double> k3 = drift_at(moved(k2, dt / 2), t + dt / 2);
       const std::vector<double> k4 = drift_at(moved(k3, dt), t + dt);
-      for (size_t s = 0; s < S; ++s) next[s] += p_.is_held[s] ? dt * k1[s] : dt / 6 * (k1[s] + 2 * k2[s] + 2 * k3[s] + k4[s]);
+      for (size_t s = 0; s < S; ++s)
+        next[s] += p_.is_held[s] ? dt * k1[s] : dt / 6 * (k1[s] + 2 * k2[s] + 2 * k3[s] + k4[s]);
     }
     x = next;
   }
@@ -95,6 +102,8 @@ class InterpretedKernel final : public Kernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_interpreted_kernel(const StepProgram& program) { return std::make_unique<InterpretedKernel>(program); }
+std::unique_ptr<Kernel> make_interpreted_kernel(const StepProgram& program) {
+  return std::make_unique<InterpretedKernel>(program);
+}
 
 }  // namespace penn

@@ -5,6 +5,7 @@
 
 namespace penn {
 
-std::unique_ptr<Kernel> make_interpreted_kernel(const StepProgram& program);  // the reference; `program` must outlive the kernel
+std::unique_ptr<Kernel> make_interpreted_kernel(
+    const StepProgram& program);  // the reference; `program` must outlive the kernel
 
 }  // namespace penn

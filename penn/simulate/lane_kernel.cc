@@ -31,7 +31,8 @@ struct Instruction {
 };
 
 // Instructions that jump to each other, up to kChain operations of them. Nothing is carried from one chain to the next.
-// Where a compiler makes calls of the jumps (sanitizers, no optimisation), the stack grows with a chain, and no further.
+// Where a compiler makes calls of the jumps (sanitizers, no optimisation), the stack grows with a chain, and no
+// further.
 using Chain = std::vector<Instruction>;
 constexpr size_t kChain = 256;
 

@@ -8,7 +8,8 @@ namespace {
 constexpr int kBlockSteps = 64;  // the noise of one block stays in the first-level cache
 }
 
-LaneRunner::LaneRunner(const StepProgram& program, const TrajectorySetup& setup, const Kernel& kernel, const FractionalGrids& grids)
+LaneRunner::LaneRunner(const StepProgram& program, const TrajectorySetup& setup, const Kernel& kernel,
+                       const FractionalGrids& grids)
     : p_(program), setup_(setup), kernel_(kernel), grids_(grids) {
   const auto make = [&](int noise, bool is_measurement) {
     auto lanes = std::make_unique<NoiseLanes>();
@@ -50,36 +51,47 @@ void LaneRunner::prepare(std::span<const Job> jobs, const Output& output) {
     const double dt = trajectory_.sampling / static_cast<double>(simulation.steps_per_sample);
     dt_[lane] = static_cast<float>(dt);
     time_start_[lane] = static_cast<float>(-static_cast<double>(job.burn_in) * trajectory_.sampling);
-    for (size_t s = 0; s < trajectory_.initial.size(); ++s) state_[s * kLanes + lane] = static_cast<float>(trajectory_.initial[s]);
-    for (size_t i = 0; i < trajectory_.slots.size(); ++i) slots_[i * kLanes + lane] = static_cast<float>(trajectory_.slots[i]);
+    for (size_t s = 0; s < trajectory_.initial.size(); ++s)
+      state_[s * kLanes + lane] = static_cast<float>(trajectory_.initial[s]);
+    for (size_t i = 0; i < trajectory_.slots.size(); ++i)
+      slots_[i * kLanes + lane] = static_cast<float>(trajectory_.slots[i]);
     for (auto& noise : driving_) prepare_noise(*noise, lane, trajectory_, dt);
     for (auto& noise : measurement_) prepare_noise(*noise, lane, trajectory_, dt);
     if (is_spare) continue;
-    std::copy(trajectory_.theta.begin(), trajectory_.theta.end(), output.theta + job.row * static_cast<int64_t>(trajectory_.theta.size()));
+    std::copy(trajectory_.theta.begin(), trajectory_.theta.end(),
+              output.theta + job.row * static_cast<int64_t>(trajectory_.theta.size()));
     if (output.sampling) output.sampling[job.row] = static_cast<float>(trajectory_.sampling);
   }
   for (auto* list : {&driving_, &measurement_})
     for (auto& noise : *list)
       if (p_.system->noises[static_cast<size_t>(noise->noise)].kind == NoiseKind::kFractional)
         (noise->is_measurement ? grids_.measurement : grids_.driving)
-            ->fill(keys_, kNoiseStream + static_cast<uint32_t>(noise->noise), noise->shape, noise->scale, noise->values.data(), scratch_);
+            ->fill(keys_, kNoiseStream + static_cast<uint32_t>(noise->noise), noise->shape, noise->scale,
+                   noise->values.data(), scratch_);
 }
 
 const float* LaneRunner::noise_block(NoiseLanes& lanes, int64_t first, int count) {
   const uint32_t stream = kNoiseStream + static_cast<uint32_t>(lanes.noise);
   switch (p_.system->noises[static_cast<size_t>(lanes.noise)].kind) {
-    case NoiseKind::kFractional: return lanes.values.data() + first * kLanes;
-    case NoiseKind::kStable: fill_stable(keys_, stream, static_cast<uint64_t>(first), count, lanes.stable, lanes.values.data()); break;
-    case NoiseKind::kGaussian: fill_gaussian(keys_, stream, static_cast<uint64_t>(first), count, lanes.scale, lanes.values.data()); break;
+    case NoiseKind::kFractional:
+      return lanes.values.data() + first * kLanes;
+    case NoiseKind::kStable:
+      fill_stable(keys_, stream, static_cast<uint64_t>(first), count, lanes.stable, lanes.values.data());
+      break;
+    case NoiseKind::kGaussian:
+      fill_gaussian(keys_, stream, static_cast<uint64_t>(first), count, lanes.scale, lanes.values.data());
+      break;
   }
   return lanes.values.data();
 }
 
-void LaneRunner::copy_samples(std::span<const Job> jobs, const Output& output, int64_t first_sample, int count, std::span<char> failed) const {
+void LaneRunner::copy_samples(std::span<const Job> jobs, const Output& output, int64_t first_sample, int count,
+                              std::span<char> failed) const {
   const int64_t d = static_cast<int64_t>(p_.channels.size());
   for (size_t lane = 0; lane < jobs.size(); ++lane) {
     const Job& job = jobs[lane];
-    const int64_t begin = std::max(first_sample, job.burn_in), end = std::min(first_sample + count, job.burn_in + output.length);
+    const int64_t begin = std::max(first_sample, job.burn_in),
+                  end = std::min(first_sample + count, job.burn_in + output.length);
     if (begin >= end) continue;
     float* row = output.z + (job.row * output.length + begin - job.burn_in) * d;
     const float* column = out_.data() + (begin - first_sample) * d * kLanes + static_cast<int64_t>(lane);
@@ -107,10 +119,18 @@ void LaneRunner::run(std::span<const Job> jobs, const Output& output, std::span<
     const int64_t first_sample = (step + m - 1) / m;
     const int samples = static_cast<int>((step + count + m - 1) / m - first_sample);
     for (size_t k = 0; k < driving_.size(); ++k) driving[k] = noise_block(*driving_[k], step, count);
-    for (size_t k = 0; k < measurement_.size(); ++k) measurement[k] = noise_block(*measurement_[k], first_sample, samples);
-    kernel_.run({.state = state_.data(), .slots = slots_.data(), .dt = dt_.data(), .time_start = time_start_.data(),
-                 .driving = driving.data(), .measurement = measurement.data(), .out = out_.data(),
-                 .first_step = step, .steps = count, .steps_per_sample = m});
+    for (size_t k = 0; k < measurement_.size(); ++k)
+      measurement[k] = noise_block(*measurement_[k], first_sample, samples);
+    kernel_.run({.state = state_.data(),
+                 .slots = slots_.data(),
+                 .dt = dt_.data(),
+                 .time_start = time_start_.data(),
+                 .driving = driving.data(),
+                 .measurement = measurement.data(),
+                 .out = out_.data(),
+                 .first_step = step,
+                 .steps = count,
+                 .steps_per_sample = m});
     copy_samples(jobs, output, first_sample, samples, failed);
   }
 }

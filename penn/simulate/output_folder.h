@@ -1,5 +1,5 @@
-// A directory that appears whole or not at all: files are written to a temporary one beside it, which is renamed at the end.
-// An existing directory with something in it is refused unless forced; then files of the same names are replaced.
+// A directory that appears whole or not at all: files are written to a temporary one beside it, which is renamed at the
+// end. An existing directory with something in it is refused unless forced; then files of the same names are replaced.
 #pragma once
 
 #include <filesystem>

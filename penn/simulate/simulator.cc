@@ -10,15 +10,16 @@
 #include "penn/base/denormals.h"
 #include "penn/base/error.h"
 #include "penn/base/parallel.h"
-#include "penn/simulate/lane_runner.h"
+#include "penn/simulate/compiled_kernel.h"
 #include "penn/simulate/interpreted_kernel.h"
 #include "penn/simulate/lane_kernel.h"
-#include "penn/simulate/compiled_kernel.h"
+#include "penn/simulate/lane_runner.h"
 
 namespace penn {
 namespace {
 
-// Given up after this many redraws of one trajectory, or where this many draws in at least ten attempts brought no success.
+// Given up after this many redraws of one trajectory, or where this many draws in at least ten attempts brought no
+// success.
 constexpr uint32_t kMostAttempts = 1000, kHopelessAttempts = 10;
 constexpr int64_t kHopelessDraws = 200;  // one trajectory alone, of which 19 in 20 diverge, still passes
 
@@ -37,7 +38,8 @@ std::vector<double> fixed_values(const System& system, const std::map<std::strin
       throw UsageError(fmt::format("'{}' is not a parameter of {}", name, system.name),
                        (close.empty() ? "" : fmt::format("did you mean '{}'? ", close)) + "parameters: " + list);
     }
-    if (!std::isfinite(static_cast<float>(value))) throw UsageError(fmt::format("the value of '{}' must be finite, in float32 too (at most 3.4e38)", name));
+    if (!std::isfinite(static_cast<float>(value)))
+      throw UsageError(fmt::format("the value of '{}' must be finite, in float32 too (at most 3.4e38)", name));
     values[i] = value;
   }
   return values;
@@ -53,13 +55,23 @@ class NoKernel final : public Kernel {
 
 struct Simulator::Body {
   Body(const System& given, int observation, const SimulatorOptions& given_options)
-      : system(given), options(given_options), program(make_step_program(system, observation)),
+      : system(given),
+        options(given_options),
+        program(make_step_program(system, observation)),
         setup(program, fixed_values(system, options.fixed)) {
     switch (options.kernel) {
-      case KernelChoice::kCompiled: kernel = make_compiled_kernel(program); break;
-      case KernelChoice::kLanes: kernel = make_lane_kernel(program); break;
-      case KernelChoice::kInterpreted: kernel = make_interpreted_kernel(program); break;
-      case KernelChoice::kNoise: kernel = std::make_unique<NoKernel>(); break;
+      case KernelChoice::kCompiled:
+        kernel = make_compiled_kernel(program);
+        break;
+      case KernelChoice::kLanes:
+        kernel = make_lane_kernel(program);
+        break;
+      case KernelChoice::kInterpreted:
+        kernel = make_interpreted_kernel(program);
+        break;
+      case KernelChoice::kNoise:
+        kernel = std::make_unique<NoKernel>();
+        break;
       case KernelChoice::kAutomatic:
         try {
           if (has_compiler()) kernel = make_compiled_kernel(program);
@@ -80,7 +92,8 @@ struct Simulator::Body {
     length = samples;
   }
 
-  // Runners are kept from one run to the next: with fractional noise each holds megabytes, and training runs every few milliseconds.
+  // Runners are kept from one run to the next: with fractional noise each holds megabytes, and training runs every few
+  // milliseconds.
   std::unique_ptr<LaneRunner> take_runner() {
     {
       const std::lock_guard lock(runners_mutex);
@@ -98,19 +111,24 @@ struct Simulator::Body {
       if (runner) idle_runners.push_back(std::move(runner));
   }
 
-  // A grid of at least `steps`, where one of these noises is fractional. Training changes the length with every batch; sizes are
-  // rounded up to eight per octave, so that few grids are made, and kept.
+  // A grid of at least `steps`, where one of these noises is fractional. Training changes the length with every batch;
+  // sizes are rounded up to eight per octave, so that few grids are made, and kept.
   std::shared_ptr<const FractionalGrid> grid_for(const std::vector<int>& noises, int64_t steps) {
-    const bool needed = std::any_of(noises.begin(), noises.end(), [&](int k) { return system.noises[static_cast<size_t>(k)].kind == NoiseKind::kFractional; });
+    const bool needed = std::any_of(noises.begin(), noises.end(), [&](int k) {
+      return system.noises[static_cast<size_t>(k)].kind == NoiseKind::kFractional;
+    });
     if (!needed) return nullptr;
     // The whole grid is held in memory: a table, and for every thread its spectrum and the values of all lanes.
     constexpr int64_t kMostSteps = 100'000'000;
-    const double bytes = static_cast<double>(steps) * (240.0 + threads() * (270.0 + 4.0 * kLanes * static_cast<double>(noises.size())));
+    const double bytes =
+        static_cast<double>(steps) * (240.0 + threads() * (270.0 + 4.0 * kLanes * static_cast<double>(noises.size())));
     const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
     if (steps > kMostSteps || bytes > 0.8 * memory)
-      throw UsageError(fmt::format("{} steps of fractional noise are too many: they need about {:.1f} GB of memory", steps, bytes / 1e9),
+      throw UsageError(fmt::format("{} steps of fractional noise are too many: they need about {:.1f} GB of memory",
+                                   steps, bytes / 1e9),
                        "use a shorter length, a shorter burn-in, a larger step or fewer threads");
-    const int64_t size = static_cast<int64_t>(std::ceil(std::exp2(std::ceil(8 * std::log2(static_cast<double>(steps))) / 8)));
+    const int64_t size =
+        static_cast<int64_t>(std::ceil(std::exp2(std::ceil(8 * std::log2(static_cast<double>(steps))) / 8)));
     std::shared_ptr<const FractionalGrid>& grid = made_grids[size];
     if (!grid) grid = std::make_shared<FractionalGrid>(size);
     return grid;
@@ -138,19 +156,34 @@ Simulator::Simulator(const System& system, int observation, const SimulatorOptio
 
 Simulator::~Simulator() = default;
 
-int64_t Simulator::parameters() const { return static_cast<int64_t>(body_->system.parameters.size()); }
-int64_t Simulator::channels() const { return static_cast<int64_t>(body_->program.channels.size()); }
-int64_t Simulator::length() const { return body_->length; }
-const System& Simulator::system() const { return body_->system; }
-std::string Simulator::kernel_description() const { return body_->kernel->description(); }
-const std::string& Simulator::kernel_warning() const { return body_->warning; }
-void Simulator::set_length(int64_t samples) { body_->set_length(samples); }
+int64_t Simulator::parameters() const {
+  return static_cast<int64_t>(body_->system.parameters.size());
+}
+int64_t Simulator::channels() const {
+  return static_cast<int64_t>(body_->program.channels.size());
+}
+int64_t Simulator::length() const {
+  return body_->length;
+}
+const System& Simulator::system() const {
+  return body_->system;
+}
+std::string Simulator::kernel_description() const {
+  return body_->kernel->description();
+}
+const std::string& Simulator::kernel_warning() const {
+  return body_->warning;
+}
+void Simulator::set_length(int64_t samples) {
+  body_->set_length(samples);
+}
 
 SimulationCount Simulator::run(uint64_t first, int64_t count, float* theta, float* z, float* sampling) const {
   const Output output{body_->length, theta, z, sampling};
   const int threads = body_->threads();
   std::vector<Job> jobs(static_cast<size_t>(count));
-  for (int64_t i = 0; i < count; ++i) jobs[static_cast<size_t>(i)] = {{body_->options.seed, first + static_cast<uint64_t>(i), 0}, i, 0};
+  for (int64_t i = 0; i < count; ++i)
+    jobs[static_cast<size_t>(i)] = {{body_->options.seed, first + static_cast<uint64_t>(i), 0}, i, 0};
 
   std::vector<std::unique_ptr<LaneRunner>> runners(static_cast<size_t>(threads));
   SimulationCount result;
@@ -177,11 +210,14 @@ SimulationCount Simulator::run(uint64_t first, int64_t count, float* theta, floa
     result.kept += static_cast<int64_t>(jobs.size() - again.size());
     jobs = std::move(again);
     if (jobs.empty()) body_->give_back(runners);
-    const bool is_hopeless = !jobs.empty() && (attempt + 1 >= kMostAttempts || (attempt + 1 >= kHopelessAttempts && result.kept == 0 && result.discarded >= kHopelessDraws));
+    const bool is_hopeless =
+        !jobs.empty() && (attempt + 1 >= kMostAttempts ||
+                          (attempt + 1 >= kHopelessAttempts && result.kept == 0 && result.discarded >= kHopelessDraws));
     if (is_hopeless)
-      throw SystemError(fmt::format("{}: trajectory {} left the finite numbers {} times in a row ({:.1f} % of all draws did)", body_->system.source_name,
-                                    jobs[0].key.trajectory, attempt + 1, 100 * result.discarded_share()),
-                        "use a smaller step or narrower ranges, and check the signs of the equations");
+      throw SystemError(
+          fmt::format("{}: trajectory {} left the finite numbers {} times in a row ({:.1f} % of all draws did)",
+                      body_->system.source_name, jobs[0].key.trajectory, attempt + 1, 100 * result.discarded_share()),
+          "use a smaller step or narrower ranges, and check the signs of the equations");
   }
   return result;
 }

@@ -19,8 +19,8 @@
 
 namespace penn {
 
-// kAutomatic: compiled, or by lanes where there is no compiler. kInterpreted is the slow reference. kNoise makes the noise but takes no
-// steps: for benchmarks only.
+// kAutomatic: compiled, or by lanes where there is no compiler. kInterpreted is the slow reference. kNoise makes the
+// noise but takes no steps: for benchmarks only.
 enum class KernelChoice { kAutomatic, kCompiled, kLanes, kInterpreted, kNoise };
 
 struct SimulatorOptions {
@@ -33,7 +33,9 @@ struct SimulatorOptions {
 
 struct SimulationCount {
   int64_t kept = 0, discarded = 0;  // discarded: left the finite numbers; theta and noise were drawn anew
-  double discarded_share() const { return kept + discarded ? static_cast<double>(discarded) / static_cast<double>(kept + discarded) : 0; }
+  double discarded_share() const {
+    return kept + discarded ? static_cast<double>(discarded) / static_cast<double>(kept + discarded) : 0;
+  }
 };
 
 class Simulator {
@@ -50,8 +52,9 @@ class Simulator {
   std::string kernel_description() const;
   const std::string& kernel_warning() const;  // why the interpreter is used, or ""
 
-  // Trajectories first .. first + count - 1: theta (count, M), z (count, n, d), and where wanted the sampling interval of each
-  // (count). Only finite numbers are ever written. Throws SystemError where a system diverges over and over again.
+  // Trajectories first .. first + count - 1: theta (count, M), z (count, n, d), and where wanted the sampling interval
+  // of each (count). Only finite numbers are ever written. Throws SystemError where a system diverges over and over
+  // again.
   SimulationCount run(uint64_t first, int64_t count, float* theta, float* z, float* sampling = nullptr) const;
 
   // Another length with the same compiled system: nothing is compiled again.

@@ -21,7 +21,8 @@ class Builder {
       for (const Diffusion& d : system_.states[s].diffusion) roots.push_back(d.coefficient), program_.is_held[s] = 1;
     }
     if (system_.simulation.method == Method::kEulerMaruyama) program_.is_held.assign(S, 0);
-    for (const Channel& channel : system_.observations[static_cast<size_t>(observation_)].channels) roots.push_back(channel.value);
+    for (const Channel& channel : system_.observations[static_cast<size_t>(observation_)].channels)
+      roots.push_back(channel.value);
     split_noises(system_.graph.reachable(roots));
     find_source_rates();
     translate(system_.graph.reachable(roots));
@@ -30,10 +31,12 @@ class Builder {
       program_.drift.push_back(operand(system_.states[s].drift));
       for (const Diffusion& d : system_.states[s].diffusion) {
         const auto it = std::find(program_.driving_noises.begin(), program_.driving_noises.end(), d.noise);
-        program_.diffusion.push_back({static_cast<int>(s), static_cast<int>(it - program_.driving_noises.begin()), operand(d.coefficient)});
+        program_.diffusion.push_back(
+            {static_cast<int>(s), static_cast<int>(it - program_.driving_noises.begin()), operand(d.coefficient)});
       }
     }
-    for (const Channel& channel : system_.observations[static_cast<size_t>(observation_)].channels) program_.channels.push_back(operand(channel.value));
+    for (const Channel& channel : system_.observations[static_cast<size_t>(observation_)].channels)
+      program_.channels.push_back(operand(channel.value));
     finish();
     return std::move(program_);
   }
@@ -51,7 +54,8 @@ class Builder {
       for (const Diffusion& d : state.diffusion) used[static_cast<size_t>(d.noise)] = 1;
     for (size_t k = 0; k < used.size(); ++k) {
       if (!used[k]) continue;
-      (system_.noises[k].is_measurement ? program_.measurement_noises : program_.driving_noises).push_back(static_cast<int>(k));
+      (system_.noises[k].is_measurement ? program_.measurement_noises : program_.driving_noises)
+          .push_back(static_cast<int>(k));
     }
   }
 
@@ -60,9 +64,9 @@ class Builder {
       Level level = Level::kNumber;
       if (n.op == Op::kSymbol) {
         const bool is_state = n.kind == SymbolKind::kState;
-        level = n.kind == SymbolKind::kParameter || n.kind == SymbolKind::kNuisance                   ? Level::kTrajectory
-                : is_state && program_.is_held[static_cast<size_t>(n.index)] ? Level::kStep
-                                                                                                      : Level::kStage;
+        level = n.kind == SymbolKind::kParameter || n.kind == SymbolKind::kNuisance ? Level::kTrajectory
+                : is_state && program_.is_held[static_cast<size_t>(n.index)]        ? Level::kStep
+                                                                                    : Level::kStage;
       } else if (n.op != Op::kNumber) {
         level = level_[static_cast<size_t>(n.a)];
         if (n.b >= 0) level = std::max(level, level_[static_cast<size_t>(n.b)]);
@@ -110,7 +114,8 @@ class Builder {
         // The divisor changes less often than the dividend: divide once, multiply often.
         map_[i] = program_.graph.binary(Op::kMul, operand(n.a), reciprocal(n.b));
       } else {
-        map_[i] = n.b >= 0 ? program_.graph.binary(n.op, operand(n.a), operand(n.b)) : program_.graph.unary(n.op, operand(n.a));
+        map_[i] = n.b >= 0 ? program_.graph.binary(n.op, operand(n.a), operand(n.b))
+                           : program_.graph.unary(n.op, operand(n.a));
       }
     }
   }
@@ -132,6 +137,8 @@ class Builder {
 
 }  // namespace
 
-StepProgram make_step_program(const System& system, int observation) { return Builder(system, observation).build(); }
+StepProgram make_step_program(const System& system, int observation) {
+  return Builder(system, observation).build();
+}
 
 }  // namespace penn

@@ -35,7 +35,8 @@ void TrajectorySetup::draw(const RandomKey& key, Trajectory& out) const {
 
   thread_local std::vector<double> values;
   p_.trajectory_graph.evaluate(values, p_.slot_marks, [&](SymbolKind kind, int index) -> double {
-    return kind == SymbolKind::kParameter ? out.theta[static_cast<size_t>(index)] : out.nuisance[static_cast<size_t>(index)];
+    return kind == SymbolKind::kParameter ? out.theta[static_cast<size_t>(index)]
+                                          : out.nuisance[static_cast<size_t>(index)];
   });
   const auto value_of = [](NodeId id) { return values[static_cast<size_t>(id)]; };
 
@@ -54,8 +55,8 @@ void TrajectorySetup::draw(const RandomKey& key, Trajectory& out) const {
     const double shape = out.shape[k] = value_of(noise.shape);
     const bool is_stable = noise.kind == NoiseKind::kStable;
     if (is_stable ? !(shape > 0 && shape <= 2) : !(shape > 0 && shape < 1))
-      throw SystemError(fmt::format("{}: noise '{}': {} must lie in {}, got {:.9g}", system.source_name, noise.name, is_stable ? "alpha" : "H",
-                                    is_stable ? "(0, 2]" : "(0, 1)", shape),
+      throw SystemError(fmt::format("{}: noise '{}': {} must lie in {}, got {:.9g}", system.source_name, noise.name,
+                                    is_stable ? "alpha" : "H", is_stable ? "(0, 2]" : "(0, 1)", shape),
                         "check the ranges of the parameters it is made of, and values given with --set");
   }
   out.slots.resize(p_.slots.size());

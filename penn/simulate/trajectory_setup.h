@@ -1,5 +1,5 @@
-// What is drawn or computed once per trajectory, before the first step: parameters, burn-in, sampling interval, initial state,
-// noise exponents and slots. Plain double precision; a few microseconds at most.
+// What is drawn or computed once per trajectory, before the first step: parameters, burn-in, sampling interval, initial
+// state, noise exponents and slots. Plain double precision; a few microseconds at most.
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 namespace penn {
 
 struct Trajectory {
-  std::vector<float> theta;             // parameters, as stored and as simulated
+  std::vector<float> theta;  // parameters, as stored and as simulated
   std::vector<double> nuisance;
   double sampling = 0;
-  std::vector<double> initial;          // one per state
-  std::vector<double> shape;            // one per noise of the system: alpha, H, or 0
+  std::vector<double> initial;  // one per state
+  std::vector<double> shape;    // one per noise of the system: alpha, H, or 0
   std::vector<double> slots;
 };
 

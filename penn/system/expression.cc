@@ -5,8 +5,12 @@
 
 namespace penn {
 
-bool is_binary(Op op) { return op >= Op::kAdd && op <= Op::kMax; }
-bool is_unary(Op op) { return op >= Op::kNeg; }
+bool is_binary(Op op) {
+  return op >= Op::kAdd && op <= Op::kMax;
+}
+bool is_unary(Op op) {
+  return op >= Op::kNeg;
+}
 
 const char* op_name(Op op) {
   static const char* const names[] = {"number", "name", "+",   "-",     "*",   "/",   "^",   "min",  "max", "-",
@@ -24,39 +28,63 @@ const std::map<std::string, Op>& language_functions() {
 
 double apply(Op op, double a, double b) {
   switch (op) {
-    case Op::kAdd: return a + b;
-    case Op::kSub: return a - b;
-    case Op::kMul: return a * b;
-    case Op::kDiv: return a / b;
-    case Op::kPow: return std::pow(a, b);
-    case Op::kMin: return b < a || std::isnan(b) ? b : a;
-    case Op::kMax: return b > a || std::isnan(b) ? b : a;
-    case Op::kNeg: return -a;
-    case Op::kSqrt: return std::sqrt(a);
-    case Op::kExp: return std::exp(a);
-    case Op::kLog: return std::log(a);
-    case Op::kLog10: return std::log10(a);
-    case Op::kSin: return std::sin(a);
-    case Op::kCos: return std::cos(a);
-    case Op::kTan: return std::tan(a);
-    case Op::kTanh: return std::tanh(a);
-    case Op::kAbs: return std::abs(a);
-    case Op::kSign: return a > 0 ? 1 : a < 0 ? -1 : a;
+    case Op::kAdd:
+      return a + b;
+    case Op::kSub:
+      return a - b;
+    case Op::kMul:
+      return a * b;
+    case Op::kDiv:
+      return a / b;
+    case Op::kPow:
+      return std::pow(a, b);
+    case Op::kMin:
+      return b < a || std::isnan(b) ? b : a;
+    case Op::kMax:
+      return b > a || std::isnan(b) ? b : a;
+    case Op::kNeg:
+      return -a;
+    case Op::kSqrt:
+      return std::sqrt(a);
+    case Op::kExp:
+      return std::exp(a);
+    case Op::kLog:
+      return std::log(a);
+    case Op::kLog10:
+      return std::log10(a);
+    case Op::kSin:
+      return std::sin(a);
+    case Op::kCos:
+      return std::cos(a);
+    case Op::kTan:
+      return std::tan(a);
+    case Op::kTanh:
+      return std::tanh(a);
+    case Op::kAbs:
+      return std::abs(a);
+    case Op::kSign:
+      return a > 0 ? 1 : a < 0 ? -1 : a;
     case Op::kNumber:
-    case Op::kSymbol: break;
+    case Op::kSymbol:
+      break;
   }
   return std::nan("");
 }
 
 NodeId ExpressionGraph::intern(const GraphNode& n) {
-  const auto key = std::make_tuple(n.op, n.a, n.b, std::bit_cast<uint64_t>(n.number), static_cast<int>(n.kind), n.index);
+  const auto key =
+      std::make_tuple(n.op, n.a, n.b, std::bit_cast<uint64_t>(n.number), static_cast<int>(n.kind), n.index);
   const auto [it, is_new] = known_.try_emplace(key, static_cast<NodeId>(nodes_.size()));
   if (is_new) nodes_.push_back(n);
   return it->second;
 }
 
-NodeId ExpressionGraph::number(double value) { return intern({.op = Op::kNumber, .number = value}); }
-NodeId ExpressionGraph::symbol(SymbolKind kind, int index) { return intern({.op = Op::kSymbol, .kind = kind, .index = index}); }
+NodeId ExpressionGraph::number(double value) {
+  return intern({.op = Op::kNumber, .number = value});
+}
+NodeId ExpressionGraph::symbol(SymbolKind kind, int index) {
+  return intern({.op = Op::kSymbol, .kind = kind, .index = index});
+}
 
 NodeId ExpressionGraph::unary(Op op, NodeId a) {
   const GraphNode x = (*this)[a];
@@ -94,7 +122,8 @@ NodeId ExpressionGraph::binary(Op op, NodeId a, NodeId b) {
         }
       }
       break;
-    default: break;
+    default:
+      break;
   }
   return intern({.op = op, .a = a, .b = b});
 }

@@ -1,6 +1,6 @@
 // Expressions of the system language. Text becomes a SyntaxTree (nodes with positions, for messages); the checked
-// system becomes an ExpressionGraph: one list of nodes in which operands come before their users and equal nodes are one,
-// so that every later pass (evaluate, translate, find coefficients) is a loop and depth costs nothing.
+// system becomes an ExpressionGraph: one list of nodes in which operands come before their users and equal nodes are
+// one, so that every later pass (evaluate, translate, find coefficients) is a loop and depth costs nothing.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +14,40 @@
 namespace penn {
 
 enum class Op : uint8_t {
-  kNumber, kSymbol,                             // leaves
-  kAdd, kSub, kMul, kDiv, kPow, kMin, kMax,     // two operands
-  kNeg, kSqrt, kExp, kLog, kLog10, kSin, kCos, kTan, kTanh, kAbs, kSign,  // one operand
+  kNumber,
+  kSymbol,  // leaves
+  kAdd,
+  kSub,
+  kMul,
+  kDiv,
+  kPow,
+  kMin,
+  kMax,  // two operands
+  kNeg,
+  kSqrt,
+  kExp,
+  kLog,
+  kLog10,
+  kSin,
+  kCos,
+  kTan,
+  kTanh,
+  kAbs,
+  kSign,  // one operand
 };
 bool is_binary(Op op);
 bool is_unary(Op op);
-const char* op_name(Op op);                       // as in the language: "+", "sqrt"
-double apply(Op op, double a, double b);          // the meaning of an operation, in double precision
+const char* op_name(Op op);               // as in the language: "+", "sqrt"
+double apply(Op op, double a, double b);  // the meaning of an operation, in double precision
 
 // The functions of the language, "sqrt" -> kSqrt; pow, min, max take two arguments.
 const std::map<std::string, Op>& language_functions();
 
 struct SyntaxNode {
   Op op;
-  int a = -1, b = -1;      // operands: indices of earlier nodes
-  double number = 0;       // kNumber
-  std::string name = {};   // kSymbol
+  int a = -1, b = -1;     // operands: indices of earlier nodes
+  double number = 0;      // kNumber
+  std::string name = {};  // kSymbol
   Position at = {};
 };
 
@@ -46,9 +63,9 @@ enum class SymbolKind : uint8_t { kParameter, kNuisance, kState, kNoise, kTime, 
 struct GraphNode {
   Op op;
   NodeId a = -1, b = -1;
-  double number = 0;                          // kNumber
-  SymbolKind kind = SymbolKind::kParameter;   // kSymbol
-  int index = 0;                              // kSymbol
+  double number = 0;                         // kNumber
+  SymbolKind kind = SymbolKind::kParameter;  // kSymbol
+  int index = 0;                             // kSymbol
 };
 
 class ExpressionGraph {

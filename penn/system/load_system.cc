@@ -7,8 +7,8 @@
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
-#include "penn/system/system.h"
 #include "penn/system/parse_system.h"
+#include "penn/system/system.h"
 
 namespace penn {
 
@@ -21,7 +21,8 @@ int System::observation_index(const std::string& observation) const {
     list += (list.empty() ? "" : ", ") + fmt::format("{}:{}", name, observations[i].name);
   }
   if (observations.size() == 1 && observations[0].name.empty())
-    throw SystemError(fmt::format("{}: there is only one observation, '{}' is not its name", source_name, observation), fmt::format("write just '{}'", name));
+    throw SystemError(fmt::format("{}: there is only one observation, '{}' is not its name", source_name, observation),
+                      fmt::format("write just '{}'", name));
   throw SystemError(observation.empty() ? fmt::format("{}: several observations are possible, choose one", source_name)
                                         : fmt::format("{}: there is no observation '{}'", source_name, observation),
                     "choose one of: " + list);
@@ -64,11 +65,14 @@ Found find_and_parse(const std::string& what) {
   if (path.empty()) {
     std::string list;
     for (const std::string& name : shared_names("systems", ".toml")) list += (list.empty() ? "" : ", ") + name;
-    throw SystemError(fmt::format("there is no system file '{}'", file), fmt::format("give the path of a .toml file or one of: {}", list));
+    throw SystemError(fmt::format("there is no system file '{}'", file),
+                      fmt::format("give the path of a .toml file or one of: {}", list));
   }
   std::error_code unknown;
   const uintmax_t bytes = fs::file_size(path, unknown);
-  if (!unknown && bytes > kMostSystemBytes) throw SystemError(fmt::format("'{}' has {} bytes: that is no system file (at most {})", path, bytes, kMostSystemBytes));
+  if (!unknown && bytes > kMostSystemBytes)
+    throw SystemError(
+        fmt::format("'{}' has {} bytes: that is no system file (at most {})", path, bytes, kMostSystemBytes));
   // Shipped systems are quoted by their short path, so that messages read the same on every machine.
   const std::string quoted = path == file ? path : "systems/" + file + ".toml";
   return {parse_system(read_text_file(path), quoted), observation};

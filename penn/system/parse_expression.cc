@@ -1,4 +1,5 @@
-// A precedence-climbing parser. Lowest to highest: + -, * /, unary minus, ^ (from the right, so -x^2 = -(x^2), 2^-3 is fine).
+// A precedence-climbing parser. Lowest to highest: + -, * /, unary minus, ^ (from the right, so -x^2 = -(x^2), 2^-3 is
+// fine).
 #include "penn/system/parse_expression.h"
 
 #include <fmt/core.h>
@@ -15,7 +16,9 @@ namespace {
 constexpr int kMaxDepth = 200;         // of parentheses, signs and powers inside each other
 constexpr size_t kMaxLength = 100000;  // characters of one expression
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
 
 class Parser {
  public:
@@ -23,7 +26,8 @@ class Parser {
 
   SyntaxTree parse() {
     if (text_.size() > kMaxLength)
-      fail(0, 1, fmt::format("the expression has {} characters, more than {}", text_.size(), kMaxLength), "split it with [define]");
+      fail(0, 1, fmt::format("the expression has {} characters, more than {}", text_.size(), kMaxLength),
+           "split it with [define]");
     skip_blanks();
     if (pos_ == text_.size()) fail(pos_, 1, "an expression is missing");
     sum();
@@ -43,14 +47,19 @@ class Parser {
     if (c == ')') fail(pos_, 1, "')' without '('");
     if (c == '*' && pos_ > 0 && text_[pos_ - 1] == '*') fail(pos_, 1, "unexpected '*'", "powers are written x^2");
     if (c == '<' || c == '>' || c == '=' || c == '!' || c == '?' || c == '&' || c == '|')
-      fail(pos_, 1, fmt::format("unexpected '{}': there are no comparisons in expressions", text_[pos_]), "use min, max, abs or sign");
-    if (c >= 128) fail(pos_, 1, "a character that is not ASCII", "names use letters, digits and _; a label may hold any text");
-    if (is_letter(text_[pos_]) || is_digit(text_[pos_]) || c == '(') fail(pos_, 1, "an operator is missing here", "products are written a*b");
+      fail(pos_, 1, fmt::format("unexpected '{}': there are no comparisons in expressions", text_[pos_]),
+           "use min, max, abs or sign");
+    if (c >= 128)
+      fail(pos_, 1, "a character that is not ASCII", "names use letters, digits and _; a label may hold any text");
+    if (is_letter(text_[pos_]) || is_digit(text_[pos_]) || c == '(')
+      fail(pos_, 1, "an operator is missing here", "products are written a*b");
     fail(pos_, 1, c >= 32 && c < 127 ? fmt::format("unexpected '{}'", text_[pos_]) : "unexpected control character");
   }
 
   void skip_blanks() {
-    while (pos_ < text_.size() && (text_[pos_] == ' ' || text_[pos_] == '\t' || text_[pos_] == '\n' || text_[pos_] == '\r')) ++pos_;
+    while (pos_ < text_.size() &&
+           (text_[pos_] == ' ' || text_[pos_] == '\t' || text_[pos_] == '\n' || text_[pos_] == '\r'))
+      ++pos_;
   }
   bool take(char c) {
     skip_blanks();
@@ -69,7 +78,8 @@ class Parser {
   struct Depth {  // counts how deep the parser is inside itself; every way in leads through signed_power()
     explicit Depth(Parser& p) : parser(p) {
       if (++parser.depth_ > kMaxDepth)
-        parser.fail(parser.pos_, 1, fmt::format("nested more than {} levels deep", kMaxDepth), "split the expression with [define]");
+        parser.fail(parser.pos_, 1, fmt::format("nested more than {} levels deep", kMaxDepth),
+                    "split the expression with [define]");
     }
     ~Depth() { --parser.depth_; }
     Parser& parser;
@@ -134,7 +144,8 @@ class Parser {
     double value = 0;
     const auto [end, error] = std::from_chars(text_.data() + pos_, text_.data() + text_.size(), value);
     if (error == std::errc::result_out_of_range)
-      fail(begin, static_cast<size_t>(end - text_.data()) - begin, "the number is too large or too small for double precision");
+      fail(begin, static_cast<size_t>(end - text_.data()) - begin,
+           "the number is too large or too small for double precision");
     if (error != std::errc()) fail(begin, 1, "not a number");
     pos_ = static_cast<size_t>(end - text_.data());
     const int node = add(Op::kNumber, -1, -1, begin);
@@ -148,7 +159,9 @@ class Parser {
     const std::string name = text_.substr(begin, pos_ - begin);
     const size_t length = pos_ - begin;
     if (take('(')) return call(name, begin, length);
-    if (language_functions().count(name)) fail(begin, length, fmt::format("'{}' is a function and needs an argument", name), fmt::format("write {}(...)", name));
+    if (language_functions().count(name))
+      fail(begin, length, fmt::format("'{}' is a function and needs an argument", name),
+           fmt::format("write {}(...)", name));
     pos_ = begin + length;
     const int node = add(name == "pi" ? Op::kNumber : Op::kSymbol, -1, -1, begin);
     if (name == "pi") tree_.nodes.back().number = std::numbers::pi;
@@ -161,20 +174,25 @@ class Parser {
     if (function == language_functions().end()) {
       std::vector<std::string> names;
       std::string list;
-      for (const auto& [known, op] : language_functions()) names.push_back(known), list += (list.empty() ? "" : ", ") + known;
+      for (const auto& [known, op] : language_functions())
+        names.push_back(known), list += (list.empty() ? "" : ", ") + known;
       const std::string close = closest_name(name, names);
-      if (name == "ln") fail(begin, length, "unknown function 'ln'", "log is the natural logarithm, log10 the decimal one");
+      if (name == "ln")
+        fail(begin, length, "unknown function 'ln'", "log is the natural logarithm, log10 the decimal one");
       fail(begin, length, fmt::format("unknown function '{}'", name),
-           (close.empty() ? "" : fmt::format("did you mean '{}'? ", close)) + fmt::format("functions: {}; a product is written with a star: {}*(...)", list, name));
+           (close.empty() ? "" : fmt::format("did you mean '{}'? ", close)) +
+               fmt::format("functions: {}; a product is written with a star: {}*(...)", list, name));
     }
     const Op op = function->second;
     const int a = sum();
     int b = -1;
     if (is_binary(op)) {
-      if (!take(',')) fail(begin, length, fmt::format("'{}' takes two arguments", name), fmt::format("write {}(a, b)", name));
+      if (!take(','))
+        fail(begin, length, fmt::format("'{}' takes two arguments", name), fmt::format("write {}(a, b)", name));
       b = sum();
     }
-    if (take(',')) fail(pos_ - 1, 1, fmt::format("too many arguments: '{}' takes {}", name, is_binary(op) ? "two" : "one"));
+    if (take(','))
+      fail(pos_ - 1, 1, fmt::format("too many arguments: '{}' takes {}", name, is_binary(op) ? "two" : "one"));
     if (!take(')')) {
       skip_blanks();
       if (pos_ == text_.size()) fail(begin + length, 1, "'(' is never closed");

@@ -1,5 +1,5 @@
-// System file -> System. Sections are read in the order in which names may refer to each other: constants, parameters, nuisance,
-// noise and state names, definitions, equations, initial values, observations, simulation.
+// System file -> System. Sections are read in the order in which names may refer to each other: constants, parameters,
+// nuisance, noise and state names, definitions, equations, initial values, observations, simulation.
 #include "penn/system/parse_system.h"
 
 #include <fmt/core.h>
@@ -11,10 +11,10 @@
 
 #include "penn/base/random.h"
 #include "penn/system/exact_check.h"
+#include "penn/system/parse_expression.h"
 #include "penn/system/scope.h"
 #include "penn/system/system.h"
 #include "penn/system/toml_reader.h"
-#include "penn/system/parse_expression.h"
 
 namespace penn {
 namespace {
@@ -34,7 +34,9 @@ class SystemParser {
     read_constants();
     read_parameters("parameters", NameKind::kParameter, system_.parameters);
     read_parameters("nuisance", NameKind::kNuisance, system_.nuisance);
-    if (system_.parameters.empty()) reader_.fail({}, "the section [parameters] is missing or empty", "what shall be estimated? for example:  [parameters]\n      tau = [0.5, 5]");
+    if (system_.parameters.empty())
+      reader_.fail({}, "the section [parameters] is missing or empty",
+                   "what shall be estimated? for example:  [parameters]\n      tau = [0.5, 5]");
     declare_noises();
     declare_states();
     read_definitions();
@@ -71,7 +73,9 @@ class SystemParser {
     const auto [text, at] = reader_.expression(entry);
     return scope_.translate(parse_expression(text, reader_.source(), at), use);
   }
-  NodeId constant_expression(const TomlEntry& entry) { return translate(entry, Scope::Use::kConstantOverTrajectory).base; }
+  NodeId constant_expression(const TomlEntry& entry) {
+    return translate(entry, Scope::Use::kConstantOverTrajectory).base;
+  }
   std::string text_of(const TomlEntry& entry) {
     if (entry.value->is_string()) return *entry.value->value<std::string>();
     reader_.expression(entry);  // complains where it is not a number either
@@ -80,7 +84,9 @@ class SystemParser {
 
   void read_head() {
     const std::vector<TomlEntry> entries = reader_.entries(reader_.root());
-    reader_.only_known(entries, {"name", "title", "notes", "constants", "parameters", "nuisance", "define", "noise", "equations", "initial", "observe", "simulation", "paper", "exact"},
+    reader_.only_known(entries,
+                       {"name", "title", "notes", "constants", "parameters", "nuisance", "define", "noise", "equations",
+                        "initial", "observe", "simulation", "paper", "exact"},
                        "at the top of the file");
     for (const TomlEntry& entry : entries) {
       if (entry.key == "name") system_.name = reader_.string(entry, "a name");
@@ -113,7 +119,9 @@ class SystemParser {
           if (field.key == "label") parameter.label = reader_.string(field, "a text");
           else field.key = entry.key, parameter.range = reader_.number_range(field), has_range = true;
         }
-        if (!has_range) reader_.fail(entry.key_at, fmt::format("'{}' has no range", entry.key), "write { range = [low, high], label = \"...\" }");
+        if (!has_range)
+          reader_.fail(entry.key_at, fmt::format("'{}' has no range", entry.key),
+                       "write { range = [low, high], label = \"...\" }");
       } else {
         parameter.range = reader_.number_range(entry);
       }
@@ -129,9 +137,12 @@ class SystemParser {
     constexpr double kLargest = std::numeric_limits<float>::max();
     const Range r = parameter.range;
     if (std::max(std::abs(r.low), std::abs(r.high)) > kLargest)
-      reader_.fail(entry.value_at, fmt::format("the range of '{}' exceeds float32 ({:.2g})", entry.key, kLargest), "use other units, or the logarithm as the parameter");
+      reader_.fail(entry.value_at, fmt::format("the range of '{}' exceeds float32 ({:.2g})", entry.key, kLargest),
+                   "use other units, or the logarithm as the parameter");
     if (static_cast<float>(r.low) == static_cast<float>(r.high))
-      reader_.fail(entry.value_at, fmt::format("the range of '{}' is too narrow: its ends are the same float32 number", entry.key), "take the offset out of the parameter");
+      reader_.fail(entry.value_at,
+                   fmt::format("the range of '{}' is too narrow: its ends are the same float32 number", entry.key),
+                   "take the offset out of the parameter");
   }
 
   void declare_noises() {
@@ -177,10 +188,14 @@ class SystemParser {
       while (!kind.empty() && kind.back() == ' ') kind.pop_back();
       const size_t close = text.find_last_not_of(' ');
       const auto malformed = [&](const std::string& message) {
-        reader_.fail({at.line, at.column, static_cast<int>(std::max<size_t>(text.size(), 1))}, message, "noises: gaussian(), fractional(H), stable(alpha); coloured noise is a state of its own: u = \"-u/tau + sqrt(2*D)/tau*B\"");
+        reader_.fail({at.line, at.column, static_cast<int>(std::max<size_t>(text.size(), 1))}, message,
+                     "noises: gaussian(), fractional(H), stable(alpha); coloured noise is a state of its own: u = "
+                     "\"-u/tau + sqrt(2*D)/tau*B\"");
       };
-      if (kind != "gaussian" && kind != "fractional" && kind != "stable") malformed(fmt::format("unknown noise '{}'", kind));
-      if (open == std::string::npos || close == std::string::npos || text[close] != ')') malformed(fmt::format("'{}' needs parentheses", kind));
+      if (kind != "gaussian" && kind != "fractional" && kind != "stable")
+        malformed(fmt::format("unknown noise '{}'", kind));
+      if (open == std::string::npos || close == std::string::npos || text[close] != ')')
+        malformed(fmt::format("'{}' needs parentheses", kind));
       const std::string argument = text.substr(open + 1, close - open - 1);
       const bool is_empty = argument.find_first_not_of(' ') == std::string::npos;
       if (kind == "gaussian") {
@@ -191,7 +206,10 @@ class SystemParser {
       noise.kind = kind == "stable" ? NoiseKind::kStable : NoiseKind::kFractional;
       Position argument_at = at;
       argument_at.column += static_cast<int>(open) + 1;
-      noise.shape = scope_.translate(parse_expression(argument, reader_.source(), argument_at), Scope::Use::kConstantOverTrajectory).base;
+      noise.shape =
+          scope_
+              .translate(parse_expression(argument, reader_.source(), argument_at), Scope::Use::kConstantOverTrajectory)
+              .base;
     }
   }
 
@@ -208,7 +226,8 @@ class SystemParser {
   void read_initial() {
     const std::vector<TomlEntry> entries = section("initial");
     for (const TomlEntry& entry : entries) {
-      const auto state = std::find_if(system_.states.begin(), system_.states.end(), [&](const State& s) { return s.name == entry.key; });
+      const auto state = std::find_if(system_.states.begin(), system_.states.end(),
+                                      [&](const State& s) { return s.name == entry.key; });
       if (state == system_.states.end()) {
         std::vector<std::string> names;
         for (const State& s : system_.states) names.push_back(s.name);
@@ -232,22 +251,28 @@ class SystemParser {
           initial.high = system_.graph.number(range.high);
         }
       }
-      if (initial.low < 0) reader_.fail(entry.value_at, fmt::format("the initial value of '{}' has no range", entry.key), "write { uniform = [low, high] } or { uniform = [low, high], sign = \"random\" }");
+      if (initial.low < 0)
+        reader_.fail(entry.value_at, fmt::format("the initial value of '{}' has no range", entry.key),
+                     "write { uniform = [low, high] } or { uniform = [low, high], sign = \"random\" }");
     }
     for (const State& state : system_.states)
       if (state.initial.low < 0)
-        reader_.fail(section_at("initial"), fmt::format("the initial value of '{}' is missing", state.name),
-                     fmt::format("add to [initial]:  {} = 0  or  {} = {{ uniform = [-1, 1] }}", state.name, state.name));
+        reader_.fail(
+            section_at("initial"), fmt::format("the initial value of '{}' is missing", state.name),
+            fmt::format("add to [initial]:  {} = 0  or  {} = {{ uniform = [-1, 1] }}", state.name, state.name));
   }
 
   void read_observations() {
     const std::vector<TomlEntry> entries = section("observe");
-    if (entries.empty()) reader_.fail(section_at("observe"), "the section [observe] is missing or empty", "what is measured? for example:  [observe]\n      x = \"x\"");
+    if (entries.empty())
+      reader_.fail(section_at("observe"), "the section [observe] is missing or empty",
+                   "what is measured? for example:  [observe]\n      x = \"x\"");
     const bool several = entries.front().value->is_table();
     if (!several) system_.observations.push_back({});
     for (const TomlEntry& entry : entries) {
       if (entry.value->is_table() != several)
-        reader_.fail(entry.key_at, "[observe] holds either channels (x = \"...\") or named observations ([observe.name]), not both");
+        reader_.fail(entry.key_at,
+                     "[observe] holds either channels (x = \"...\") or named observations ([observe.name]), not both");
       if (!several) {
         add_channel(system_.observations.back(), entry);
         continue;
@@ -255,13 +280,15 @@ class SystemParser {
       Observation observation;
       observation.name = entry.key;
       for (const TomlEntry& channel : reader_.entries(*entry.value->as_table())) add_channel(observation, channel);
-      if (observation.channels.empty()) reader_.fail(entry.key_at, fmt::format("the observation '{}' has no channel", entry.key));
+      if (observation.channels.empty())
+        reader_.fail(entry.key_at, fmt::format("the observation '{}' has no channel", entry.key));
       system_.observations.push_back(std::move(observation));
     }
   }
 
   void add_channel(Observation& observation, const TomlEntry& entry) {
-    if (entry.key == "t") reader_.fail(entry.key_at, "'t' is reserved: it is the time column of data files", "choose another name");
+    if (entry.key == "t")
+      reader_.fail(entry.key_at, "'t' is reserved: it is the time column of data files", "choose another name");
     const Affine value = translate(entry, Scope::Use::kObservation);
     observation.channels.push_back({entry.key, text_of(entry), value.base});
     limit(observation.channels.size(), kMaxStates, "channels", entry.key_at);
@@ -269,7 +296,10 @@ class SystemParser {
 
   void read_simulation() {
     const std::vector<TomlEntry> entries = section("simulation");
-    if (entries.empty()) reader_.fail({}, "the section [simulation] is missing", "for example:  [simulation]\n      step = 0.01\n      sampling = 0.1\n      burn_in = 500\n      length = 1000");
+    if (entries.empty())
+      reader_.fail({}, "the section [simulation] is missing",
+                   "for example:  [simulation]\n      step = 0.01\n      sampling = 0.1\n      burn_in = 500\n      "
+                   "length = 1000");
     reader_.only_known(entries, {"method", "step", "sampling", "burn_in", "length"}, "in [simulation]");
     Simulation& s = system_.simulation;
     const auto find = [&](const char* key) -> const TomlEntry* {
@@ -279,32 +309,46 @@ class SystemParser {
     if (const TomlEntry* entry = find("method")) {
       const std::string method = reader_.string(*entry, "\"euler-maruyama\" or \"rk4\"");
       if (method == "rk4") s.method = Method::kRungeKutta4;
-      else if (method != "euler-maruyama") reader_.fail(entry->value_at, fmt::format("unknown method '{}'", method), "methods: euler-maruyama, rk4; equations are in the sense of Ito");
+      else if (method != "euler-maruyama")
+        reader_.fail(entry->value_at, fmt::format("unknown method '{}'", method),
+                     "methods: euler-maruyama, rk4; equations are in the sense of Ito");
     }
     const auto positive = [&](const TomlEntry& entry, double value) {
       if (!(value > 0)) reader_.fail(entry.value_at, fmt::format("'{}' must be positive, got {}", entry.key, value));
-      if (value < 1e-30 || value > 1e30) reader_.fail(entry.value_at, fmt::format("'{}' must lie in [1e-30, 1e30], got {}", entry.key, value), "use other units of time");
+      if (value < 1e-30 || value > 1e30)
+        reader_.fail(entry.value_at, fmt::format("'{}' must lie in [1e-30, 1e30], got {}", entry.key, value),
+                     "use other units of time");
     };
     const TomlEntry* sampling = find("sampling");
-    if (!sampling) reader_.fail(section_at("simulation"), "'sampling' is missing: the time between two samples", "add to [simulation]:  sampling = 0.1");
+    if (!sampling)
+      reader_.fail(section_at("simulation"), "'sampling' is missing: the time between two samples",
+                   "add to [simulation]:  sampling = 0.1");
     s.sampling = reader_.number_or_range(*sampling);
     positive(*sampling, s.sampling.low);
     positive(*sampling, s.sampling.high);
     const TomlEntry* step = find("step");
-    if (!step && !system_.states.empty()) reader_.fail(section_at("simulation"), "'step' is missing: the time step of the simulation", "add to [simulation]:  step = 0.01");
+    if (!step && !system_.states.empty())
+      reader_.fail(section_at("simulation"), "'step' is missing: the time step of the simulation",
+                   "add to [simulation]:  step = 0.01");
     s.step = step ? reader_.number(*step) : s.sampling.high;
     if (step) positive(*step, s.step);
     const double ratio = s.sampling.high / s.step;
-    if (ratio > 1e7) reader_.fail(sampling->value_at, fmt::format("{:g} steps between two samples are too many (at most 1e7)", ratio));
+    if (ratio > 1e7)
+      reader_.fail(sampling->value_at, fmt::format("{:g} steps between two samples are too many (at most 1e7)", ratio));
     const double whole = std::round(ratio);
     if (s.sampling.is_single() && (whole < 1 || std::abs(ratio - whole) > 1e-6 * whole))
       reader_.fail(sampling->value_at, fmt::format("sampling {} is not a multiple of step {}", s.sampling.high, s.step),
-                   fmt::format("the sampling is that of the data, the step is free: step = {:.10g} fits", s.sampling.high / std::max(1.0, std::ceil(ratio))));
-    // With a range of sampling intervals the number of steps is common to all trajectories and the step varies, never above `step`.
-    s.steps_per_sample = std::max<int64_t>(1, s.sampling.is_single() ? static_cast<int64_t>(whole) : static_cast<int64_t>(std::ceil(ratio - 1e-9)));
+                   fmt::format("the sampling is that of the data, the step is free: step = {:.10g} fits",
+                               s.sampling.high / std::max(1.0, std::ceil(ratio))));
+    // With a range of sampling intervals the number of steps is common to all trajectories and the step varies, never
+    // above `step`.
+    s.steps_per_sample = std::max<int64_t>(
+        1, s.sampling.is_single() ? static_cast<int64_t>(whole) : static_cast<int64_t>(std::ceil(ratio - 1e-9)));
     if (const TomlEntry* entry = find("burn_in")) s.burn_in = reader_.count_or_range(*entry, 0);
     const TomlEntry* length = find("length");
-    if (!length) reader_.fail(section_at("simulation"), "'length' is missing: the number of samples", "add to [simulation]:  length = 1000");
+    if (!length)
+      reader_.fail(section_at("simulation"), "'length' is missing: the number of samples",
+                   "add to [simulation]:  length = 1000");
     s.length = reader_.count_or_range(*length, 2);
   }
 
@@ -313,7 +357,9 @@ class SystemParser {
     reader_.only_known(entries, {"trajectories", "batch", "epochs"}, "in [paper]");
     for (const TomlEntry& entry : entries) {
       const IntRange value = reader_.count_or_range(entry, 1);
-      (entry.key == "trajectories" ? system_.paper.trajectories : entry.key == "batch" ? system_.paper.batch : system_.paper.epochs) = value.high;
+      (entry.key == "trajectories" ? system_.paper.trajectories
+       : entry.key == "batch"      ? system_.paper.batch
+                                   : system_.paper.epochs) = value.high;
     }
   }
 
@@ -321,11 +367,15 @@ class SystemParser {
     const std::vector<TomlEntry> entries = section("exact");
     if (entries.empty()) return;
     reader_.only_known(entries, {"tau", "D"}, "in [exact]");
-    for (const TomlEntry& entry : entries) (entry.key == "tau" ? system_.exact.tau : system_.exact.D) = constant_expression(entry);
+    for (const TomlEntry& entry : entries)
+      (entry.key == "tau" ? system_.exact.tau : system_.exact.D) = constant_expression(entry);
     const Position at = section_at("exact");
-    if (entries.size() != 2) reader_.fail(at, "[exact] needs both tau and D", "for example:  [exact]\n      tau = \"tau\"\n      D = \"D\"");
+    if (entries.size() != 2)
+      reader_.fail(at, "[exact] needs both tau and D", "for example:  [exact]\n      tau = \"tau\"\n      D = \"D\"");
     const std::string reason = why_not_relaxation(system_, system_.exact.tau, system_.exact.D);
-    if (!reason.empty()) reader_.fail(at, "[exact] says x' = -x/tau + sqrt(2 D/tau) B', but " + reason, "correct it, or remove the section [exact]");
+    if (!reason.empty())
+      reader_.fail(at, "[exact] says x' = -x/tau + sqrt(2 D/tau) B', but " + reason,
+                   "correct it, or remove the section [exact]");
   }
 
   void check_noise_use() {
@@ -333,19 +383,23 @@ class SystemParser {
       const int noise = static_cast<int>(i);
       const auto equation = scope_.used_in_equations().find(noise);
       const auto observation = scope_.used_in_observations().find(noise);
-      const bool drives = equation != scope_.used_in_equations().end(), measures = observation != scope_.used_in_observations().end();
+      const bool drives = equation != scope_.used_in_equations().end(),
+                 measures = observation != scope_.used_in_observations().end();
       if (drives && measures)
-        reader_.fail(observation->second, fmt::format("the noise '{}' drives an equation and cannot be a measurement noise too", system_.noises[i].name),
+        reader_.fail(observation->second,
+                     fmt::format("the noise '{}' drives an equation and cannot be a measurement noise too",
+                                 system_.noises[i].name),
                      "declare a second noise in [noise]");
       if (!drives && !measures)
-        reader_.fail(noise_entries_[i].key_at, fmt::format("the noise '{}' is never used", system_.noises[i].name), "use it in an equation or an observation, or remove it");
+        reader_.fail(noise_entries_[i].key_at, fmt::format("the noise '{}' is never used", system_.noises[i].name),
+                     "use it in an equation or an observation, or remove it");
       system_.noises[i].is_measurement = measures;
     }
   }
 
-  // H and alpha must be allowed everywhere in the box: tried at the corners of the parameters they depend on (of the first eight), at
-  // the centre and at 256 points inside. The simulator checks every draw again.
-  // A parameter without effect is a mistake of the file (a name misspelt, a term forgotten): training would be wasted on it.
+  // H and alpha must be allowed everywhere in the box: tried at the corners of the parameters they depend on (of the
+  // first eight), at the centre and at 256 points inside. The simulator checks every draw again. A parameter without
+  // effect is a mistake of the file (a name misspelt, a term forgotten): training would be wasted on it.
   void check_parameter_use() {
     std::vector<NodeId> roots;
     for (const Noise& noise : system_.noises) roots.push_back(noise.shape);
@@ -359,12 +413,17 @@ class SystemParser {
     const std::vector<char> needed = system_.graph.reachable(roots);
     std::set<std::pair<SymbolKind, int>> used;
     for (size_t i = 0; i < needed.size(); ++i)
-      if (const GraphNode& node = system_.graph.nodes()[i]; needed[i] && node.op == Op::kSymbol) used.insert({node.kind, node.index});
-    for (const auto& [name, kind] : {std::pair("parameters", SymbolKind::kParameter), std::pair("nuisance", SymbolKind::kNuisance)}) {
+      if (const GraphNode& node = system_.graph.nodes()[i]; needed[i] && node.op == Op::kSymbol)
+        used.insert({node.kind, node.index});
+    for (const auto& [name, kind] :
+         {std::pair("parameters", SymbolKind::kParameter), std::pair("nuisance", SymbolKind::kNuisance)}) {
       int index = 0;
       for (const TomlEntry& entry : section(name))
         if (!used.contains({kind, index++}))
-          reader_.fail(entry.key_at, fmt::format("'{}' has no effect: no equation, noise, initial value or observation depends on it", entry.key), "use it, or remove it");
+          reader_.fail(entry.key_at,
+                       fmt::format("'{}' has no effect: no equation, noise, initial value or observation depends on it",
+                                   entry.key),
+                       "use it, or remove it");
     }
   }
 
@@ -380,13 +439,14 @@ class SystemParser {
       int bits = 0;
       for (size_t n = 0; n < marks.size(); ++n) {
         const GraphNode& leaf = system_.graph.nodes()[n];
-        if (marks[n] && leaf.op == Op::kSymbol && bits < 8) corner_bit[static_cast<size_t>(leaf.index) + (leaf.kind == SymbolKind::kNuisance ? M : 0)] = 1 << bits++;
+        if (marks[n] && leaf.op == Op::kSymbol && bits < 8)
+          corner_bit[static_cast<size_t>(leaf.index) + (leaf.kind == SymbolKind::kNuisance ? M : 0)] = 1 << bits++;
       }
       const int corners = 1 << bits;
       for (int trial = 0; trial < corners + 257; ++trial) {
         for (size_t p = 0; p < M + Q; ++p) {
           const Range range = p < M ? system_.parameters[p].range : system_.nuisance[p - M].range;
-          const double fraction = trial < corners ? ((trial & corner_bit[p]) != 0 ? 1.0 : 0.0)
+          const double fraction = trial < corners    ? ((trial & corner_bit[p]) != 0 ? 1.0 : 0.0)
                                   : trial == corners ? 0.5
                                                      : key.uniform(0, static_cast<uint32_t>(trial * (M + Q) + p));
           point[p] = range.low + fraction * (range.high - range.low);
@@ -399,9 +459,11 @@ class SystemParser {
         if (is_stable ? shape > 0 && shape <= 2 : shape > 0 && shape < 1) continue;
         const auto [text, at] = reader_.expression(noise_entries_[i]);
         const size_t open = text.find('(');
-        reader_.fail({at.line, at.column + static_cast<int>(open) + 1, static_cast<int>(text.rfind(')') - open) - 1},
-                     fmt::format("{} must lie in {}, got {:g}", is_stable ? "alpha" : "H", is_stable ? "(0, 2]" : "(0, 1)", shape),
-                     system_.graph[noise.shape].op == Op::kNumber ? "" : "narrow the ranges of the parameters it is made of");
+        reader_.fail(
+            {at.line, at.column + static_cast<int>(open) + 1, static_cast<int>(text.rfind(')') - open) - 1},
+            fmt::format("{} must lie in {}, got {:g}", is_stable ? "alpha" : "H", is_stable ? "(0, 2]" : "(0, 1)",
+                        shape),
+            system_.graph[noise.shape].op == Op::kNumber ? "" : "narrow the ranges of the parameters it is made of");
       }
     }
   }
@@ -414,6 +476,8 @@ class SystemParser {
 
 }  // namespace
 
-System parse_system(const std::string& text, const std::string& source_name) { return SystemParser(text, source_name).parse(); }
+System parse_system(const std::string& text, const std::string& source_name) {
+  return SystemParser(text, source_name).parse();
+}
 
 }  // namespace penn

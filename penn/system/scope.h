@@ -1,5 +1,5 @@
-// The names of a system and what they mean, and the translation of expressions into the graph. An expression may hold noises only
-// in affine form, base + sum_k coefficient_k * noise_k; both parts are found symbolically here.
+// The names of a system and what they mean, and the translation of expressions into the graph. An expression may hold
+// noises only in affine form, base + sum_k coefficient_k * noise_k; both parts are found symbolically here.
 #pragma once
 
 #include <map>

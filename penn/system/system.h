@@ -1,4 +1,5 @@
-// A System is a checked system file: names, ranges, and every expression as a node of one graph. Plain values, no behaviour.
+// A System is a checked system file: names, ranges, and every expression as a node of one graph. Plain values, no
+// behaviour.
 #pragma once
 
 #include <cstdint>
@@ -66,11 +67,11 @@ enum class Method { kEulerMaruyama, kRungeKutta4 };
 
 struct Simulation {
   Method method = Method::kEulerMaruyama;
-  double step = 0;           // the largest step; see steps_per_sample
-  Range sampling;            // time between samples
+  double step = 0;               // the largest step; see steps_per_sample
+  Range sampling;                // time between samples
   int64_t steps_per_sample = 1;  // the step of a trajectory is its sampling / steps_per_sample
-  IntRange burn_in;          // samples that are simulated and thrown away
-  IntRange length;           // samples
+  IntRange burn_in;              // samples that are simulated and thrown away
+  IntRange length;               // samples
 };
 
 // The scale at which the paper trained this system ([paper], optional).
@@ -78,8 +79,9 @@ struct PaperScale {
   int64_t trajectories = 0, batch = 0, epochs = 0;  // 0: not stated
 };
 
-// A claim ([exact], optional, checked) that the system is x' = -x/tau + sqrt(2 D/tau) B' with white noise B, observed as it is: its posterior
-// is then known exactly (penn/posterior/ou_posterior.h) and a trained model can be compared with it.
+// A claim ([exact], optional, checked) that the system is x' = -x/tau + sqrt(2 D/tau) B' with white noise B, observed
+// as it is: its posterior is then known exactly (penn/posterior/ou_posterior.h) and a trained model can be compared
+// with it.
 struct ExactProcess {
   NodeId tau = -1, D = -1;  // expressions of the parameters
   bool is_given() const { return tau >= 0; }

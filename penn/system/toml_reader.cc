@@ -16,16 +16,21 @@ Position position_of(const toml::source_region& region) {
   return at;
 }
 
-std::string quote(double x) { return fmt::format("{}", x); }
+std::string quote(double x) {
+  return fmt::format("{}", x);
+}
 
 }  // namespace
 
 TomlReader::TomlReader(const std::string& text, const std::string& source_name) : source_(source_name, text) {
-  if (text.size() > kMostSystemBytes) source_.fail({}, fmt::format("{} bytes are too many for a system file (at most {})", text.size(), kMostSystemBytes));
+  if (text.size() > kMostSystemBytes)
+    source_.fail({},
+                 fmt::format("{} bytes are too many for a system file (at most {})", text.size(), kMostSystemBytes));
   try {
     root_ = toml::parse(text, source_name);
   } catch (const toml::parse_error& error) {
-    source_.fail(position_of(error.source()), std::string(error.description()), "see docs/system_language.md for the format");
+    source_.fail(position_of(error.source()), std::string(error.description()),
+                 "see docs/system_language.md for the format");
   }
 }
 
@@ -45,7 +50,9 @@ double TomlReader::number_node(const toml::node& node, const Position& at) const
   return value;
 }
 
-double TomlReader::number(const TomlEntry& entry) const { return number_node(*entry.value, entry.value_at); }
+double TomlReader::number(const TomlEntry& entry) const {
+  return number_node(*entry.value, entry.value_at);
+}
 
 std::string TomlReader::string(const TomlEntry& entry, const char* expected) const {
   if (!entry.value->is_string()) fail(entry.value_at, fmt::format("'{}' must be {}, in quotes", entry.key, expected));
@@ -60,7 +67,8 @@ const toml::table& TomlReader::table(const TomlEntry& entry, const char* expecte
 Range TomlReader::pair(const TomlEntry& entry) const {
   const toml::array* array = entry.value->as_array();
   if (!array || array->size() != 2)
-    fail(entry.value_at, fmt::format("'{}' needs a range of two numbers", entry.key), fmt::format("write {} = [low, high]", entry.key));
+    fail(entry.value_at, fmt::format("'{}' needs a range of two numbers", entry.key),
+         fmt::format("write {} = [low, high]", entry.key));
   const auto at = [&](size_t i) { return number_node(*array->get(i), position_of(array->get(i)->source())); };
   return {at(0), at(1)};
 }
@@ -68,10 +76,12 @@ Range TomlReader::pair(const TomlEntry& entry) const {
 Range TomlReader::number_range(const TomlEntry& entry) const {
   const Range range = pair(entry);
   if (range.low == range.high)
-    fail(entry.value_at, fmt::format("the range of '{}' is empty: [{}, {}]", entry.key, quote(range.low), quote(range.high)),
+    fail(entry.value_at,
+         fmt::format("the range of '{}' is empty: [{}, {}]", entry.key, quote(range.low), quote(range.high)),
          fmt::format("a fixed value belongs into [constants]: {} = {}", entry.key, quote(range.low)));
   if (range.low > range.high)
-    fail(entry.value_at, fmt::format("the range of '{}' is reversed: [{}, {}]", entry.key, quote(range.low), quote(range.high)),
+    fail(entry.value_at,
+         fmt::format("the range of '{}' is reversed: [{}, {}]", entry.key, quote(range.low), quote(range.high)),
          fmt::format("write [{}, {}]", quote(range.high), quote(range.low)));
   return range;
 }
@@ -86,9 +96,11 @@ IntRange TomlReader::count_or_range(const TomlEntry& entry, int64_t lowest) cons
   const Range range = number_or_range(entry);
   constexpr double kLargest = 1e9;
   for (const double value : {range.low, range.high}) {
-    if (value != std::floor(value)) fail(entry.value_at, fmt::format("'{}' counts samples and must be whole, got {}", entry.key, quote(value)));
+    if (value != std::floor(value))
+      fail(entry.value_at, fmt::format("'{}' counts samples and must be whole, got {}", entry.key, quote(value)));
     if (value < static_cast<double>(lowest) || value > kLargest)
-      fail(entry.value_at, fmt::format("'{}' must lie in [{}, {:.0f}], got {}", entry.key, lowest, kLargest, quote(value)));
+      fail(entry.value_at,
+           fmt::format("'{}' must lie in [{}, {:.0f}], got {}", entry.key, lowest, kLargest, quote(value)));
   }
   return {static_cast<int64_t>(range.low), static_cast<int64_t>(range.high)};
 }

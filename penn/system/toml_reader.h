@@ -31,7 +31,7 @@ class TomlReader {
   std::vector<TomlEntry> entries(const toml::table& table) const;  // in the order of the file
   double number(const TomlEntry& entry) const;                     // finite
   std::string string(const TomlEntry& entry, const char* expected) const;
-  Range number_range(const TomlEntry& entry) const;                // [low, high] with low < high
+  Range number_range(const TomlEntry& entry) const;  // [low, high] with low < high
   Range number_or_range(const TomlEntry& entry) const;
   IntRange count_or_range(const TomlEntry& entry, int64_t lowest) const;
   const toml::table& table(const TomlEntry& entry, const char* expected) const;
@@ -42,7 +42,8 @@ class TomlReader {
     source_.fail(at, message, hint);
   }
   // Refuses keys that are not in `known`, with the nearest of them as a hint.
-  void only_known(const std::vector<TomlEntry>& entries, const std::vector<std::string>& known, const std::string& where) const;
+  void only_known(const std::vector<TomlEntry>& entries, const std::vector<std::string>& known,
+                  const std::string& where) const;
 
  private:
   double number_node(const toml::node& node, const Position& at) const;

@@ -1,7 +1,8 @@
-// The basis in which Adam runs for one weight matrix (m, n): the eigenvectors of the running means of G G^T and G^T G, where G is its gradient (SOAP: Vyas et
-// al. 2024). Statistics of a trajectory are strongly correlated, so that along the weights' own axes every step is a compromise; in this basis the curvature is
-// nearly diagonal, and a training needs a fraction of the steps (docs/notes/recipe.md).
-// Rows, or columns, of every product can be computed on their own: several threads share a matrix.
+// The basis in which Adam runs for one weight matrix (m, n): the eigenvectors of the running means of G G^T and G^T G,
+// where G is its gradient (SOAP: Vyas et al. 2024). Statistics of a trajectory are strongly correlated, so that along
+// the weights' own axes every step is a compromise; in this basis the curvature is nearly diagonal, and a training
+// needs a fraction of the steps (docs/notes/recipe.md). Rows, or columns, of every product can be computed on their
+// own: several threads share a matrix.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,8 @@ class GradientBasis {
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
 
-  // Running means of G G^T (rows [first, last)) and G^T G (rows scaled to the same share of its columns). scale: of the gradient.
+  // Running means of G G^T (rows [first, last)) and G^T G (rows scaled to the same share of its columns). scale: of the
+  // gradient.
   void observe(const float* gradient, float scale, int64_t first, int64_t last);
   // From the first gradient; later steps turn it.
   void set_basis(const float* gradient);
@@ -44,7 +46,7 @@ class GradientBasis {
 
  private:
   int64_t rows_, columns_;
-  AlignedVector<float> left_, right_;              // running means of G G^T (m, m) and G^T G (n, n); their upper triangles count
+  AlignedVector<float> left_, right_;  // running means of G G^T (m, m) and G^T G (n, n); their upper triangles count
   AlignedVector<float> left_basis_, right_basis_;  // their eigenvectors, as columns, largest first
   // What the rotations of every step read, made when the bases change: Q_L^T; Q_R and Q_R^T.
   void prepare();

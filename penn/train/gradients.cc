@@ -9,16 +9,21 @@
 namespace penn {
 namespace {
 
-// Trajectories that go through the decoder together: the more, the less often its weights are brought into the order the products need.
-int64_t tile_rows(int64_t B, int threads) { return std::clamp<int64_t>(round_up((B + threads - 1) / threads, 48), 48, 192); }
+// Trajectories that go through the decoder together: the more, the less often its weights are brought into the order
+// the products need.
+int64_t tile_rows(int64_t B, int threads) {
+  return std::clamp<int64_t>(round_up((B + threads - 1) / threads, 48), 48, 192);
+}
 constexpr int64_t kGradientColumns = 128;  // of a weight matrix, in one task
 
 }  // namespace
 
-BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryBatch> pieces, std::span<const float> theta, const LossTerms& terms, int threads) {
+BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryBatch> pieces,
+                             std::span<const float> theta, const LossTerms& terms, int threads) {
   int64_t B = 0;
   for (const TrajectoryBatch& piece : pieces) B += piece.count;
-  const size_t E = static_cast<size_t>(network.embedding_size()), K = static_cast<size_t>(network.output_size()), rows = static_cast<size_t>(B);
+  const size_t E = static_cast<size_t>(network.embedding_size()), K = static_cast<size_t>(network.output_size()),
+               rows = static_cast<size_t>(B);
   if (rows_ != B || gradient_.size() != network.weights().size()) {
     decoded_ = network.decoder().make_state(B, true);
     rows_ = B;
@@ -33,7 +38,8 @@ BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryB
   encoded_.resize(pieces.size());
   int64_t first = 0;
   for (size_t i = 0; i < pieces.size(); first += pieces[i].count, ++i)
-    network.embed(pieces[i].z.data(), pieces[i].count, pieces[i].length, pieces[i].sampling.data(), embedding_.data() + first * network.embedding_size(), encoded_[i], threads,
+    network.embed(pieces[i].z.data(), pieces[i].count, pieces[i].length, pieces[i].sampling.data(),
+                  embedding_.data() + first * network.embedding_size(), encoded_[i], threads,
                   pieces[i].features.empty() ? nullptr : pieces[i].features.data());
 
   BatchLoss loss = forward(network, theta, terms.auxiliary, B, threads);
@@ -45,16 +51,19 @@ BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryB
   if (!network.has_trained_encoder()) return loss;
   first = 0;
   for (size_t i = 0; i < pieces.size(); first += pieces[i].count, ++i)
-    network.embed_backward(dembedding_.data() + first * network.embedding_size(), encoded_[i], gradient_.data(), threads);
+    network.embed_backward(dembedding_.data() + first * network.embedding_size(), encoded_[i], gradient_.data(),
+                           threads);
   return loss;
 }
 
-BatchLoss Gradients::forward(const Network& network, std::span<const float> theta, double auxiliary, int64_t B, int threads) {
+BatchLoss Gradients::forward(const Network& network, std::span<const float> theta, double auxiliary, int64_t B,
+                             int threads) {
   const int64_t rows = tile_rows(B, threads);
   parallel_for((B + rows - 1) / rows, threads, [&](int64_t tile, int) {
     const int64_t first = tile * rows, last = std::min(B, first + rows);
     network.decoder().forward(network.weights().data(), embedding_.data(), first, last, decoded_, raw_.data());
-    mixture_rows(network.options().mixture, first, last, raw_.data(), theta.data(), auxiliary, log_q_.data(), bad_.data(), weights_.data(), draw_.data());
+    mixture_rows(network.options().mixture, first, last, raw_.data(), theta.data(), auxiliary, log_q_.data(),
+                 bad_.data(), weights_.data(), draw_.data());
   });
   BatchLoss loss;
   for (size_t b = 0; b < static_cast<size_t>(B); ++b) {
@@ -66,7 +75,8 @@ BatchLoss Gradients::forward(const Network& network, std::span<const float> thet
   return loss;
 }
 
-// With S_j the sum of weight_j over the batch: d/d logit_bi of -(1/N) sum_j ln S_j = -(1/N) (w_bi / S_i - w_bi sum_j w_bj / S_j).
+// With S_j the sum of weight_j over the batch: d/d logit_bi of -(1/N) sum_j ln S_j = -(1/N) (w_bi / S_i - w_bi sum_j
+// w_bj / S_j).
 void Gradients::add_balance(const MixtureShape& shape, double balance, int64_t B) {
   const size_t N = static_cast<size_t>(shape.components), K = static_cast<size_t>(shape.size());
   std::vector<double> inverse(N, 0.0);
@@ -76,7 +86,8 @@ void Gradients::add_balance(const MixtureShape& shape, double balance, int64_t B
     const double* w = &weights_[b * N];
     double sum = 0;
     for (size_t j = 0; j < N; ++j) sum += w[j] * inverse[j];
-    for (size_t j = 0; j < N; ++j) draw_[b * K + j] -= static_cast<float>(balance / static_cast<double>(N) * w[j] * (inverse[j] - sum));
+    for (size_t j = 0; j < N; ++j)
+      draw_[b * K + j] -= static_cast<float>(balance / static_cast<double>(N) * w[j] * (inverse[j] - sum));
   }
 }
 
@@ -95,10 +106,12 @@ void Gradients::backward(const Network& network, int64_t B, int threads) {
     size_t term;
     int64_t first, last;
   };
-  const std::vector<Decoder::GradientTerm> terms = network.decoder().gradient_terms(decoded_, embedding_.data(), draw_.data());
+  const std::vector<Decoder::GradientTerm> terms =
+      network.decoder().gradient_terms(decoded_, embedding_.data(), draw_.data());
   std::vector<Task> tasks;
   for (size_t i = 0; i < terms.size(); ++i)
-    for (int64_t first = 0; first < terms[i].layer->inputs; first += kGradientColumns) tasks.push_back({i, first, std::min(terms[i].layer->inputs, first + kGradientColumns)});
+    for (int64_t first = 0; first < terms[i].layer->inputs; first += kGradientColumns)
+      tasks.push_back({i, first, std::min(terms[i].layer->inputs, first + kGradientColumns)});
   parallel_for(static_cast<int64_t>(tasks.size()), threads, [&](int64_t i, int) {
     const Task& task = tasks[static_cast<size_t>(i)];
     dense_gradient(terms[task.term], B, kShardRows, task.first, task.last, gradient_.data());

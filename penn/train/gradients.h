@@ -1,19 +1,21 @@
 // The loss of a batch and its gradient with respect to all weights:
-//   mean over trajectories of [ -ln q(theta) - (auxiliary / N) sum_j ln q_j(theta) ]  -  (balance / N) sum_j ln(mean over the batch of weight_j)
-// auxiliary, the per-component loss (q_j: component j alone): early in training one component is better than the others by many nats and would learn from every
-// trajectory, the others from none: with 11 parameters one was left. balance, the load-balancing loss: components that are useless early lose their weight, with
-// it their gradient, and never come back: of ten, three were left. A component may still be anything for a single trajectory.
+//   mean over trajectories of [ -ln q(theta) - (auxiliary / N) sum_j ln q_j(theta) ]  -  (balance / N) sum_j ln(mean
+//   over the batch of weight_j)
+// auxiliary, the per-component loss (q_j: component j alone): early in training one component is better than the others
+// by many nats and would learn from every trajectory, the others from none: with 11 parameters one was left. balance,
+// the load-balancing loss: components that are useless early lose their weight, with it their gradient, and never come
+// back: of ten, three were left. A component may still be anything for a single trajectory.
 //
-// Trajectories go through the decoder in tiles, forward and back; then the weights' gradients are summed, shard after shard of kShardRows trajectories. Which
-// thread does what does not change a bit.
+// Trajectories go through the decoder in tiles, forward and back; then the weights' gradients are summed, shard after
+// shard of kShardRows trajectories. Which thread does what does not change a bit.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "penn/simulate/batch_stream.h"
 #include "penn/network/network.h"
+#include "penn/simulate/batch_stream.h"
 
 namespace penn {
 
@@ -31,8 +33,10 @@ struct BatchLoss {
 // Memory that is kept from step to step.
 class Gradients {
  public:
-  // A step's trajectories, in pieces of one length each; theta (B, M) in the network's coordinates. Sets gradient() to that of the mean loss.
-  BatchLoss compute(const Network& network, std::span<const TrajectoryBatch> pieces, std::span<const float> theta, const LossTerms& terms, int threads);
+  // A step's trajectories, in pieces of one length each; theta (B, M) in the network's coordinates. Sets gradient() to
+  // that of the mean loss.
+  BatchLoss compute(const Network& network, std::span<const TrajectoryBatch> pieces, std::span<const float> theta,
+                    const LossTerms& terms, int threads);
   std::span<const float> gradient() const { return gradient_; }
 
  private:

@@ -1,11 +1,12 @@
-// The parameters as the network knows them: scaled to [-1, 1], or in box coordinates (penn/posterior/box_coordinates.h).
+// The parameters as the network knows them: scaled to [-1, 1], or in box coordinates
+// (penn/posterior/box_coordinates.h).
 #pragma once
 
 #include <span>
 #include <vector>
 
-#include "penn/simulate/batch_stream.h"
 #include "penn/network/network_options.h"
+#include "penn/simulate/batch_stream.h"
 
 namespace penn {
 
@@ -14,7 +15,8 @@ class NetworkCoordinates {
   NetworkCoordinates(const System& system, const NetworkOptions& network);
   // Of all pieces, one after the other: (B, M).
   std::vector<float> of(std::span<const TrajectoryBatch> pieces) const;
-  // What takes an NLL in the network's coordinates to the parameters' own units: the mean over trajectories of ln d theta / d coordinate; and its expectation over the prior.
+  // What takes an NLL in the network's coordinates to the parameters' own units: the mean over trajectories of ln d
+  // theta / d coordinate; and its expectation over the prior.
   double log_slope(std::span<const TrajectoryBatch> sets) const;
   double expected_log_slope() const;
 

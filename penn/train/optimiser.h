@@ -1,5 +1,6 @@
-// Adam (Kingma & Ba 2015) with decoupled weight decay, gradient clipping and an exponential moving average of the weights; with `rotated` each weight matrix in
-// the basis of its own gradients (gradient_basis.h). The same bits on any number of threads; its whole state is a few arrays, so that a checkpoint can continue it.
+// Adam (Kingma & Ba 2015) with decoupled weight decay, gradient clipping and an exponential moving average of the
+// weights; with `rotated` each weight matrix in the basis of its own gradients (gradient_basis.h). The same bits on any
+// number of threads; its whole state is a few arrays, so that a checkpoint can continue it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +30,9 @@ class Optimiser {
   bool step(std::span<float> weights, std::span<const float> gradient, double learning_rate, int threads);
 
   // The moving average, or without one the weights themselves.
-  std::span<const float> averaged(std::span<const float> weights) const { return average_.empty() ? weights : std::span<const float>(average_); }
+  std::span<const float> averaged(std::span<const float> weights) const {
+    return average_.empty() ? weights : std::span<const float>(average_);
+  }
   // Multiplications and additions of the matrix products of a step, on average.
   double flops_per_step() const;
 

@@ -12,8 +12,9 @@
 namespace penn {
 namespace {
 
-// airfoil after 400 steps: 0.79, 0.83 and 0.91 of the three parameters that learn better in box coordinates, 0.55 and less of the others. After 150 steps seven were
-// above 0.6: too early. (Box coordinates for beta3 and gamma3 as well cost 0.9 nats.) The output parameterisation of today chooses the same (docs/notes/recipe.md).
+// airfoil after 400 steps: 0.79, 0.83 and 0.91 of the three parameters that learn better in box coordinates, 0.55 and
+// less of the others. After 150 steps seven were above 0.6: too early. (Box coordinates for beta3 and gamma3 as well
+// cost 0.9 nats.) The output parameterisation of today chooses the same (docs/notes/recipe.md).
 constexpr double kWide = 0.6;
 constexpr int64_t kSteps = 400;
 constexpr int64_t kTrajectories = 500;
@@ -34,13 +35,16 @@ Pilot try_coordinates(const System& system, int observation, const TrainRun& run
   if (!result.model) return pilot;
   pilot.steps = result.progress.step;
 
-  const int64_t length = std::llround(std::sqrt(static_cast<double>(run.options.lengths.low) * static_cast<double>(run.options.lengths.high)));
-  const Evaluation evaluation = evaluate(Estimator(*result.model, run.threads), "pilot run", {.count = kTrajectories, .length = length, .threads = run.threads});
+  const int64_t length = std::llround(
+      std::sqrt(static_cast<double>(run.options.lengths.low) * static_cast<double>(run.options.lengths.high)));
+  const Evaluation evaluation = evaluate(Estimator(*result.model, run.threads), "pilot run",
+                                         {.count = kTrajectories, .length = length, .threads = run.threads});
   for (size_t k = 0; k < system.parameters.size(); ++k) {
     const Range range = system.parameters[k].range;
     pilot.widths.push_back(evaluation.report.parameters[k].posterior_sd / ((range.high - range.low) / std::sqrt(12.0)));
   }
-  pilot.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();  // the held set and the evaluation included
+  pilot.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+                      .count();  // the held set and the evaluation included
   pilot.is_complete = true;
   return pilot;
 }
@@ -49,7 +53,9 @@ std::string coordinates_after(const Pilot& pilot, const System& system) {
   std::vector<std::string> wide;
   for (size_t k = 0; k < pilot.widths.size(); ++k)
     if (pilot.widths[k] > kWide) wide.push_back(system.parameters[k].name);
-  return wide.empty() ? "linear" : wide.size() == system.parameters.size() ? "box" : fmt::format("{}", fmt::join(wide, ","));
+  return wide.empty()                              ? "linear"
+         : wide.size() == system.parameters.size() ? "box"
+                                                   : fmt::format("{}", fmt::join(wide, ","));
 }
 
 TrainOptions options_after(const Pilot& pilot, TrainOptions options, const System& system) {

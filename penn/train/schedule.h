@@ -10,7 +10,9 @@
 namespace penn {
 
 // From 1 at share 0 to 0 at share 1.
-inline double half_cosine(double share) { return 0.5 * (1 + std::cos(std::numbers::pi * std::clamp(share, 0.0, 1.0))); }
+inline double half_cosine(double share) {
+  return 0.5 * (1 + std::cos(std::numbers::pi * std::clamp(share, 0.0, 1.0)));
+}
 
 // share in [0, 1]: linear warm-up, then half a cosine down to 0.
 inline double learning_rate_at(const TrainOptions& options, double share) {
@@ -21,6 +23,8 @@ inline double learning_rate_at(const TrainOptions& options, double share) {
 }
 
 // The lesson makes the components useful, all of them; one that goes on keeps them alike.
-inline double lesson_at(const TrainOptions& options, double share) { return options.lesson * half_cosine(share / options.lesson_share); }
+inline double lesson_at(const TrainOptions& options, double share) {
+  return options.lesson * half_cosine(share / options.lesson_share);
+}
 
 }  // namespace penn

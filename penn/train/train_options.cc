@@ -10,15 +10,22 @@
 namespace penn {
 namespace {
 
-// With more parameters box coordinates are better for some of them and worse for others (docs/notes/recipe.md); between 8 and 11 nothing was measured.
+// With more parameters box coordinates are better for some of them and worse for others (docs/notes/recipe.md); between
+// 8 and 11 nothing was measured.
 constexpr size_t kMostInBox = 8;
 
-bool is_number(const std::string& text) { return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos; }
+bool is_number(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+}
 
 }  // namespace
 
-int64_t TrainOptions::dataset_size() const { return is_number(dataset) ? std::stoll(dataset.substr(0, 15)) : 0; }
-std::string TrainOptions::dataset_folder() const { return is_number(dataset) ? "" : dataset; }
+int64_t TrainOptions::dataset_size() const {
+  return is_number(dataset) ? std::stoll(dataset.substr(0, 15)) : 0;
+}
+std::string TrainOptions::dataset_folder() const {
+  return is_number(dataset) ? "" : dataset;
+}
 
 nlohmann::ordered_json to_json(const TrainOptions& o) {
   nlohmann::ordered_json json;
@@ -34,7 +41,8 @@ TrainOptions train_options_from_json(const nlohmann::json& json) {
     TrainOptions o;
     for_each_option([&]<class T>(const TrainOption<T>& option) {
       const nlohmann::json& value = json.at(option.name);
-      if constexpr (std::is_same_v<T, IntRange>) o.*option.member = {value.at(0).get<int64_t>(), value.at(1).get<int64_t>()};
+      if constexpr (std::is_same_v<T, IntRange>)
+        o.*option.member = {value.at(0).get<int64_t>(), value.at(1).get<int64_t>()};
       else value.get_to(o.*option.member);
     });
     return o;
@@ -81,9 +89,11 @@ std::vector<std::string> coordinates_of(const std::string& text, const System& s
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
-    const auto found = std::find_if(system.parameters.begin(), system.parameters.end(), [&](const Parameter& p) { return p.name == name; });
+    const auto found = std::find_if(system.parameters.begin(), system.parameters.end(),
+                                    [&](const Parameter& p) { return p.name == name; });
     if (found == system.parameters.end())
-      throw UsageError(fmt::format("--coordinates {}: '{}' is no parameter of {}", text, name, system.name), "box, linear, auto, or names of parameters: a,b,c");
+      throw UsageError(fmt::format("--coordinates {}: '{}' is no parameter of {}", text, name, system.name),
+                       "box, linear, auto, or names of parameters: a,b,c");
     list[static_cast<size_t>(found - system.parameters.begin())] = "box";
     begin = end + 1;
   }
@@ -93,7 +103,8 @@ std::vector<std::string> coordinates_of(const std::string& text, const System& s
 NetworkOptions network_for(const TrainOptions& options, const System& system, int observation) {
   const int channels = static_cast<int>(system.observations[static_cast<size_t>(observation)].channels.size());
   const int parameters = static_cast<int>(system.parameters.size());
-  NetworkOptions network = options.preset == "paper" ? paper_network(channels, parameters) : fast_network(channels, parameters);
+  NetworkOptions network =
+      options.preset == "paper" ? paper_network(channels, parameters) : fast_network(channels, parameters);
   if (!options.encoders.empty()) network.encoders = options.encoders;
   network.mixture.components = static_cast<int>(options.components);
   network.mixture.full = options.covariance == "full";
@@ -118,20 +129,30 @@ void check_options(const TrainOptions& o) {
     std::replace(name.begin(), name.end(), '_', '-');
     const auto check_word = [&](const std::string& word) {
       if (!option.words.empty() && std::find(option.words.begin(), option.words.end(), word) == option.words.end())
-        throw UsageError(fmt::format("--{}: unknown word '{}'", name, word), fmt::format("choose from: {}", fmt::join(option.words, ", ")));
+        throw UsageError(fmt::format("--{}: unknown word '{}'", name, word),
+                         fmt::format("choose from: {}", fmt::join(option.words, ", ")));
     };
     if constexpr (std::is_arithmetic_v<T>) {
       const double value = static_cast<double>(o.*option.member);
-      if (!(value >= option.low && value <= option.high)) throw UsageError(fmt::format("--{} must lie in {} to {}, got {}", name, option.low, option.high, value));
+      if (!(value >= option.low && value <= option.high))
+        throw UsageError(fmt::format("--{} must lie in {} to {}, got {}", name, option.low, option.high, value));
     } else if constexpr (std::is_same_v<T, std::string>) check_word(o.*option.member);
-    else if constexpr (std::is_same_v<T, std::vector<std::string>>) std::for_each((o.*option.member).begin(), (o.*option.member).end(), check_word);
+    else if constexpr (std::is_same_v<T, std::vector<std::string>>)
+      std::for_each((o.*option.member).begin(), (o.*option.member).end(), check_word);
   });
   const int budgets = (o.minutes > 0) + (o.steps > 0) + (o.epochs > 0);
-  if (budgets != 1) throw UsageError("the budget must be one of --minutes, --steps and --epochs", "for example: --minutes 10");
-  if (o.epochs > 0 && o.dataset.empty()) throw UsageError("--epochs needs a fixed data set: fresh trajectories have no epochs", "add --dataset N, or use --minutes or --steps");
-  if (o.calibration > 0 && o.calibration < 1000) throw UsageError(fmt::format("widths cannot be told from {} trajectories", o.calibration), "give --calibration 1000 or more, or 0 for none");
-  if (o.lengths.low < 8 || o.lengths.low > o.lengths.high) throw UsageError(fmt::format("the length range {}:{} is empty or below 8 samples", o.lengths.low, o.lengths.high));
-  if (!o.dataset.empty() && !o.lengths.is_single()) throw UsageError("a fixed data set has one length", "give one length: --length 1000");
+  if (budgets != 1)
+    throw UsageError("the budget must be one of --minutes, --steps and --epochs", "for example: --minutes 10");
+  if (o.epochs > 0 && o.dataset.empty())
+    throw UsageError("--epochs needs a fixed data set: fresh trajectories have no epochs",
+                     "add --dataset N, or use --minutes or --steps");
+  if (o.calibration > 0 && o.calibration < 1000)
+    throw UsageError(fmt::format("widths cannot be told from {} trajectories", o.calibration),
+                     "give --calibration 1000 or more, or 0 for none");
+  if (o.lengths.low < 8 || o.lengths.low > o.lengths.high)
+    throw UsageError(fmt::format("the length range {}:{} is empty or below 8 samples", o.lengths.low, o.lengths.high));
+  if (!o.dataset.empty() && !o.lengths.is_single())
+    throw UsageError("a fixed data set has one length", "give one length: --length 1000");
 }
 
 }  // namespace penn

@@ -1,5 +1,6 @@
-// Every setting of a training in one plain struct, as it is stored with the model, and the list that says each once: its name, where it is kept, what it may be
-// and what it means. The command line, the model file and the checks walk the list.
+// Every setting of a training in one plain struct, as it is stored with the model, and the list that says each once:
+// its name, where it is kept, what it may be and what it means. The command line, the model file and the checks walk
+// the list.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,9 @@ struct TrainOptions {
   int64_t components = 10;
   std::string covariance = "full";
   std::string coordinates = "box";
-  std::string dataset;  // "": fresh trajectories for every batch; else a fixed set: a number of trajectories, or a folder
-  IntRange lengths;     // samples per trajectory
+  std::string
+      dataset;       // "": fresh trajectories for every batch; else a fixed set: a number of trajectories, or a folder
+  IntRange lengths;  // samples per trajectory
   int64_t validation = 2000;
   int64_t calibration = -1;  // -1: by the budget (calibration_count)
   std::string optimiser = "soap";
@@ -36,8 +38,8 @@ struct TrainOptions {
   double lesson = 0.5;         // the per-component loss (gradients.h)
   double lesson_share = 0.5;   // of the budget, over which it fades
   double weight_decay = 0;
-  double clip = 1;       // of the gradient's norm; 0: none
-  double ema = 0.999;    // of the weights that are validated and kept; 0: none
+  double clip = 1;           // of the gradient's norm; 0: none
+  double ema = 0.999;        // of the weights that are validated and kept; 0: none
   int64_t validations = 40;  // during the budget
 
   int64_t dataset_size() const;  // 0: fresh trajectories, or a folder
@@ -48,7 +50,7 @@ struct TrainOptions {
 template <class T>
 struct TrainOption {
   const char* name;
-  T TrainOptions::* member;
+  T TrainOptions::*member;
   double low, high;
   std::vector<std::string> words;
   const char* help = nullptr;
@@ -59,21 +61,36 @@ template <class F>
 void for_each_option(F&& f) {
   using O = TrainOptions;
   constexpr double kMost = 1e15, kNoLimit = std::numeric_limits<double>::infinity();
-  const auto number = [&]<class T>(const char* name, T O::* member, double low, double high, const char* help = nullptr) { f(TrainOption<T>{name, member, low, high, {}, help}); };
-  const auto text = [&]<class T>(const char* name, T O::* member, std::vector<std::string> words, const char* help = nullptr) { f(TrainOption<T>{name, member, -kNoLimit, kNoLimit, std::move(words), help}); };
+  const auto number = [&]<class T>(const char* name, T O::*member, double low, double high,
+                                   const char* help = nullptr) {
+    f(TrainOption<T>{name, member, low, high, {}, help});
+  };
+  const auto text = [&]<class T>(const char* name, T O::*member, std::vector<std::string> words,
+                                 const char* help = nullptr) {
+    f(TrainOption<T>{name, member, -kNoLimit, kNoLimit, std::move(words), help});
+  };
   text("preset", &O::preset, {"fast", "paper"}, "fast (default), or paper: the network and training of the paper");
   number("minutes", &O::minutes, 0, 1e6, "Budget in minutes (default: 10)");
   number("steps", &O::steps, 0, kMost, "Budget in steps");
   number("epochs", &O::epochs, 0, kMost, "Budget in epochs of a fixed data set");
   number("batch", &O::batch, 2, 1e6, "Trajectories per step");
-  text("encoders", &O::encoders, {"statistics", "lstm"}, "What summarises a trajectory, one or both, with commas: statistics (default of fast), lstm (default of paper)");
+  text("encoders", &O::encoders, {"statistics", "lstm"},
+       "What summarises a trajectory, one or both, with commas: statistics (default of fast), lstm (default of paper)");
   number("components", &O::components, 1, 1000, "Components of the mixture");
   text("covariance", &O::covariance, {"full", "diagonal"}, "full (default) or diagonal");
-  text("coordinates", &O::coordinates, {}, "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for the others; auto (default of fast with more): by a short training");
-  text("dataset", &O::dataset, {}, "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
+  text("coordinates", &O::coordinates, {},
+       "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a "
+       "Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for "
+       "the others; auto (default of fast with more): by a short training");
+  text(
+      "dataset", &O::dataset, {},
+      "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   text("length", &O::lengths, {}, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   number("validation", &O::validation, 100, 1e7, "Trajectories of the validation set");
-  number("calibration", &O::calibration, -1, 1e6, "Fresh trajectories on which the widths of the posteriors are set at the end, over all lengths (default: a fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and with --dataset); 0: none");
+  number("calibration", &O::calibration, -1, 1e6,
+         "Fresh trajectories on which the widths of the posteriors are set at the end, over all lengths (default: a "
+         "fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and "
+         "with --dataset); 0: none");
   text("optimiser", &O::optimiser, {"soap", "adam"}, "soap (default: Adam in the gradients' own basis) or adam");
   number("learning_rate", &O::learning_rate, 1e-12, 1, "Peak learning rate");
   number("seed", &O::seed, -1, kNoLimit, "Seed of all random numbers");
@@ -94,14 +111,16 @@ TrainOptions train_options_from_json(const nlohmann::json& json);  // ModelError
 // The names of the entries that differ, for "--resume with other options".
 std::vector<std::string> differing_options(const TrainOptions& a, const TrainOptions& b);
 
-// The defaults of a preset for a system; UsageError for an unknown preset. `paper` takes data-set size, batch and epochs from the
-// [paper] section of the system file where it has one.
+// The defaults of a preset for a system; UsageError for an unknown preset. `paper` takes data-set size, batch and
+// epochs from the [paper] section of the system file where it has one.
 TrainOptions preset_options(const std::string& preset, const System& system);
-std::vector<std::string> coordinates_of(const std::string& text, const System& system);  // (M); UsageError for a name that is no parameter
+std::vector<std::string> coordinates_of(const std::string& text,
+                                        const System& system);  // (M); UsageError for a name that is no parameter
 NetworkOptions network_for(const TrainOptions& options, const System& system, int observation);
 
-// For a training that has seen so many trajectories: a fiftieth of them, at most 24,000, over all lengths; or none where they are
-// too few to tell a width (2,000), or where the training was given a fixed set: it must not learn from more.
+// For a training that has seen so many trajectories: a fiftieth of them, at most 24,000, over all lengths; or none
+// where they are too few to tell a width (2,000), or where the training was given a fixed set: it must not learn from
+// more.
 int64_t calibration_count(const TrainOptions& options, int64_t trajectories);
 
 // Throws UsageError where the values make no sense together.

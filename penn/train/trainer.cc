@@ -9,18 +9,18 @@
 #include <nlohmann/json.hpp>
 
 #include "penn/base/csv.h"
+#include "penn/base/csv_writer.h"
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
 #include "penn/evaluate/measure_widths.h"
+#include "penn/model/measure_familiarity.h"
 #include "penn/network/mixture_output.h"
 #include "penn/network/network_file.h"
-#include "penn/model/measure_familiarity.h"
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/schedule.h"
 #include "penn/train/training_data.h"
-#include "penn/base/csv_writer.h"
 
 namespace penn {
 namespace {
@@ -31,13 +31,22 @@ constexpr int64_t kMostSkippedInARow = 10;  // then the weights go back to the l
 constexpr int64_t kMostRollbacks = 20;
 constexpr double kValidationSaves = 5;  // seconds since the last checkpoint after which a validation writes one
 
-double seconds_now() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
 
 class Trainer {
  public:
   Trainer(const System& system, int observation, const TrainRun& run, const TrainReport& report)
-      : system_(system), observation_(observation), run_(run), options_(run.options), report_(report), threads_(run.threads > 0 ? run.threads : processor_count()),
-        data_(system, observation, checked(options_), threads_), network_(network_for(options_, system, observation)), coordinates_(system, network_.options()),
+      : system_(system),
+        observation_(observation),
+        run_(run),
+        options_(run.options),
+        report_(report),
+        threads_(run.threads > 0 ? run.threads : processor_count()),
+        data_(system, observation, checked(options_), threads_),
+        network_(network_for(options_, system, observation)),
+        coordinates_(system, network_.options()),
         optimiser_(network_.blocks(), network_.weights(), optimiser_for(options_)) {
     if (run_.resume) {
       progress_ = read_checkpoint(checkpoint_path(run_.model)).progress;
@@ -47,7 +56,8 @@ class Trainer {
       network_.set_random_weights(options_.seed);
       const TrajectoryBatch batch = data_.for_scaling();
       network_.fit_input_scaling(batch.z.data(), batch.count, batch.length, threads_);
-      optimiser_ = Optimiser(network_.blocks(), network_.weights(), optimiser_for(options_));  // its average starts from these weights
+      optimiser_ = Optimiser(network_.blocks(), network_.weights(),
+                             optimiser_for(options_));  // its average starts from these weights
     }
     data_.keep_features(network_);
     keep_as_good();
@@ -92,7 +102,8 @@ class Trainer {
       const bool is_due = share_of_budget() * options_.validations >= progress_.validations + 1;
       if (is_due) validate();
       else show();
-      if (seconds_now() - saved > std::min(is_due ? kValidationSaves : run_.checkpoint_seconds, run_.checkpoint_seconds)) {
+      if (seconds_now() - saved >
+          std::min(is_due ? kValidationSaves : run_.checkpoint_seconds, run_.checkpoint_seconds)) {
         save();
         saved = seconds_now();
       }
@@ -105,12 +116,15 @@ class Trainer {
     const double start = seconds_now(), share = share_of_budget();
     data_.fill(progress_.step, pieces_);
     simulating_ += seconds_now() - start;
-    // What keeps the components in use fades, the balance with the rate, so that the end of a training minimises the NLL alone.
+    // What keeps the components in use fades, the balance with the rate, so that the end of a training minimises the
+    // NLL alone.
     const double rate = learning_rate_at(options_, share);
-    const LossTerms terms{.balance = options_.balance * rate / options_.learning_rate, .auxiliary = lesson_at(options_, share)};
+    const LossTerms terms{.balance = options_.balance * rate / options_.learning_rate,
+                          .auxiliary = lesson_at(options_, share)};
     const BatchLoss loss = gradients_.compute(network_, pieces_, coordinates_.of(pieces_), terms, threads_);
     progress_.bad_rows += loss.bad;
-    if (loss.good > 0 && std::isfinite(loss.nll) && optimiser_.step(network_.weights(), gradients_.gradient(), rate, threads_)) {
+    if (loss.good > 0 && std::isfinite(loss.nll) &&
+        optimiser_.step(network_.weights(), gradients_.gradient(), rate, threads_)) {
       progress_.skipped_in_a_row = 0;
       progress_.train_nll += (loss.nll + coordinates_.expected_log_slope()) * static_cast<double>(loss.good);
       progress_.train_count += static_cast<double>(loss.good);
@@ -134,7 +148,8 @@ class Trainer {
       best_.assign(averaged.weights().begin(), averaged.weights().end());
     }
     ++progress_.validations;
-    progress_.curve.push_back({progress_.seconds / 60, static_cast<double>(progress_.step), static_cast<double>(progress_.step * options_.batch), train_nll(), nll,
+    progress_.curve.push_back({progress_.seconds / 60, static_cast<double>(progress_.step),
+                               static_cast<double>(progress_.step * options_.batch), train_nll(), nll,
                                learning_rate_at(options_, share_of_budget())});
     show(true);
     progress_.train_nll = progress_.train_count = 0;
@@ -146,7 +161,8 @@ class Trainer {
     double sum = 0, count = 0;
     for (const TrajectoryBatch& set : data_.validation()) {
       const std::vector<float> theta = coordinates_.of({&set, 1});
-      std::vector<float> embedding(static_cast<size_t>(set.count * network.embedding_size())), raw(static_cast<size_t>(set.count * shape.size()));
+      std::vector<float> embedding(static_cast<size_t>(set.count * network.embedding_size())),
+          raw(static_cast<size_t>(set.count * shape.size()));
       network.embed(set.z.data(), set.count, set.length, set.sampling.data(), embedding.data(), threads_);
       network.decode(embedding.data(), set.count, raw.data(), threads_);
       std::vector<double> log_q(static_cast<size_t>(set.count));
@@ -169,12 +185,15 @@ class Trainer {
     optimiser_.set_state(good_state_);
     progress_.skipped_in_a_row = 0;
     if (++progress_.rollbacks > kMostRollbacks)
-      throw Error("training does not get beyond losses that are not finite", "use a smaller learning rate, or narrower parameter ranges");
+      throw Error("training does not get beyond losses that are not finite",
+                  "use a smaller learning rate, or narrower parameter ranges");
   }
 
   // None: stopped while the widths were set.
   std::optional<Model> finished_model(std::string& widths_problem) {
-    if (best_.empty()) throw Error("training gave no usable network: every validation was not finite", "use a smaller learning rate, or narrower parameter ranges");
+    if (best_.empty())
+      throw Error("training gave no usable network: every validation was not finite",
+                  "use a smaller learning rate, or narrower parameter ranges");
     Model model{run_.model.string(), {}, system_, observation_, network_};
     std::ranges::copy(best_, model.network.weights().begin());
     round_as_stored(model.network);  // what follows is said of the network as it will be read back
@@ -193,7 +212,8 @@ class Trainer {
     info.curve = progress_.curve;
     if (options_.minutes > 0) info.minutes = progress_.seconds / 60;
     else
-      for (LossPoint& p : info.curve) p.minutes = 0;  // the same options, the same file: the clock is in MODEL.csv alone
+      for (LossPoint& p : info.curve)
+        p.minutes = 0;  // the same options, the same file: the clock is in MODEL.csv alone
     measure_values(data_.validation(), info.value_low, info.value_high);
     info.on_lattice = find_lattices(data_.validation());
     info.familiarity = measure_familiarity(model.network, data_.fresh(), data_.validation(), threads_);
@@ -219,14 +239,17 @@ class Trainer {
     const int64_t steps = options_.steps > 0 ? options_.steps : options_.epochs * data_.steps_per_epoch();
     return static_cast<double>(progress_.step) / static_cast<double>(steps);
   }
-  double train_nll() const { return progress_.train_count > 0 ? progress_.train_nll / progress_.train_count : std::nan(""); }
+  double train_nll() const {
+    return progress_.train_count > 0 ? progress_.train_nll / progress_.train_count : std::nan("");
+  }
   double simulating_share() const { return seconds_here_ > 0 ? simulating_ / seconds_here_ : 0; }
 
   void show(bool is_validation = false, double calibrated = -1) const {
     if (!report_) return;
     TrainStatus status{.progress = &progress_, .share = std::min(1.0, share_of_budget())};
     status.seconds_left = status.share > 0 ? progress_.seconds / status.share - progress_.seconds : 0;
-    status.trajectories_per_second = seconds_here_ > 0 ? static_cast<double>(steps_here_ * options_.batch) / seconds_here_ : 0;
+    status.trajectories_per_second =
+        seconds_here_ > 0 ? static_cast<double>(steps_here_ * options_.batch) / seconds_here_ : 0;
     status.simulating_share = simulating_share();
     status.train_nll = train_nll();
     status.is_validation = is_validation;
@@ -236,13 +259,18 @@ class Trainer {
 
   void save() {
     const SimulationCount here = data_.count();  // of this process; a fixed set is the same in each
-    progress_.simulated = data_.steps_per_epoch() > 0 ? here : SimulationCount{simulated_before_.kept + here.kept, simulated_before_.discarded + here.discarded};
+    progress_.simulated = data_.steps_per_epoch() > 0 ? here
+                                                      : SimulationCount{simulated_before_.kept + here.kept,
+                                                                        simulated_before_.discarded + here.discarded};
     if (run_.model.empty()) return;
-    save_checkpoint(checkpoint_path(run_.model), {system_.text, system_.observations[static_cast<size_t>(observation_)].name, options_, progress_}, network_, optimiser_, best_);
+    save_checkpoint(checkpoint_path(run_.model),
+                    {system_.text, system_.observations[static_cast<size_t>(observation_)].name, options_, progress_},
+                    network_, optimiser_, best_);
   }
 
   void write_curve() const {
-    CsvWriter writer(run_.model.string() + ".csv", {fmt::format("penn {} train, loss curve; NLL in the parameters' own units", version())},
+    CsvWriter writer(run_.model.string() + ".csv",
+                     {fmt::format("penn {} train, loss curve; NLL in the parameters' own units", version())},
                      {"minutes", "step", "trajectories", "train_nll", "validation_nll", "learning_rate"});
     for (const LossPoint& p : progress_.curve) {
       const double row[] = {p.minutes, p.step, p.trajectories, p.train_nll, p.validation_nll, p.learning_rate};
@@ -273,6 +301,8 @@ class Trainer {
 
 }  // namespace
 
-TrainResult train(const System& system, int observation, const TrainRun& run, const TrainReport& report) { return Trainer(system, observation, run, report).run(); }
+TrainResult train(const System& system, int observation, const TrainRun& run, const TrainReport& report) {
+  return Trainer(system, observation, run, report).run();
+}
 
 }  // namespace penn

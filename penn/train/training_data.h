@@ -1,4 +1,5 @@
-// The trajectories of a training, all of them functions of its seed: those of the steps, and sets that never overlap with them.
+// The trajectories of a training, all of them functions of its seed: those of the steps, and sets that never overlap
+// with them.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,8 @@ class TrainingData {
  public:
   TrainingData(const System& system, int observation, const TrainOptions& options, int threads);
 
-  // With a fixed set: its features are computed once, where there is room, and take the place of its trajectories where the network reads nothing else.
+  // With a fixed set: its features are computed once, where there is room, and take the place of its trajectories where
+  // the network reads nothing else.
   void keep_features(const Network& network);
   // A step's trajectories, in pieces of one length each.
   void fill(int64_t step, std::vector<TrajectoryBatch>& pieces);

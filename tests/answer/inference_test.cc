@@ -1,4 +1,5 @@
-// The answer around a posterior: numbers, warnings, JSON, combination, draws. Posteriors are given, so no network is needed.
+// The answer around a posterior: numbers, warnings, JSON, combination, draws. Posteriors are given, so no network is
+// needed.
 #include "penn/answer/inference.h"
 
 #include <fmt/format.h>
@@ -10,16 +11,16 @@
 #include <set>
 
 #include "base/files_for_tests.h"
-#include "posterior/brute_force.h"
+#include "penn/answer/draws.h"
+#include "penn/answer/inference_text.h"
 #include "penn/base/csv.h"
+#include "penn/model/parameter_box.h"
 #include "penn/posterior/mixture_json.h"
 #include "penn/posterior/normal.h"
 #include "penn/posterior/truncated_mixture.h"
-#include "penn/answer/draws.h"
-#include "penn/model/parameter_box.h"
 #include "penn/simulate/simulator.h"
 #include "penn/system/parse_system.h"
-#include "penn/answer/inference_text.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {
@@ -28,7 +29,8 @@ using namespace brute_force;
 
 #define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
 
-// A relaxation with two parameters in the boxes [0.1, 1] and [0.1, 10], one channel, trained on 100 to 1000 samples every 0.1, values in
+// A relaxation with two parameters in the boxes [0.1, 1] and [0.1, 10], one channel, trained on 100 to 1000 samples
+// every 0.1, values in
 // [-2, 2].
 struct Model {
   System system = parse_system(R"toml(
@@ -76,9 +78,12 @@ Estimate linear(GaussianMixture mixture, double familiarity) {
   return {Posterior(std::move(mixture), Coordinate::kLinear, {{0.1, 0.1}, {1, 10}}), familiarity};
 }
 
-std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {}, std::span<const Rounding> roundings = {}) {
+std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {},
+                        std::span<const Rounding> roundings = {}) {
   std::string text;
-  for (const std::string& w : make_inference(model.context(), t, linear(two_components(), familiarity), roundings).warnings) text += w + "\n";
+  for (const std::string& w :
+       make_inference(model.context(), t, linear(two_components(), familiarity), roundings).warnings)
+    text += w + "\n";
   return text;
 }
 
@@ -125,7 +130,8 @@ TEST(inference_test, what_is_unlike_the_training_data_is_said) {
 
 TEST(inference_test, mass_outside_the_box_is_measured_and_said) {
   const Model model;
-  const auto q = GaussianMixture::from_covariances({1}, {{1, 5}}, {covariance_2d(0.1, 0.5, 0)});  // half of it above rate = 1
+  const auto q =
+      GaussianMixture::from_covariances({1}, {{1, 5}}, {covariance_2d(0.1, 0.5, 0)});  // half of it above rate = 1
   const Inference at_edge = make_inference(model.context(), wiggle(), linear(q, 0.5));
   EXPECT_NEAR(at_edge.outside_mass, 0.5, 1e-6);
   EXPECT_TRUE(at_edge.warnings.empty());  // what a right posterior of a true rate of 1 looks like
@@ -141,7 +147,9 @@ TEST(inference_test, where_the_answer_is_not_to_be_trusted_there_is_no_verdict) 
   const Model model;
   const auto narrow = GaussianMixture::from_covariances({1}, {{0.5, 5}}, {covariance_2d(0.01, 0.05, 0)});
   const auto beyond = GaussianMixture::from_covariances({1}, {{1.5, 5}}, {covariance_2d(0.01, 0.05, 0)});
-  const auto verdict = [&](const ObservedTrajectory& t, const Estimate& estimate) { return make_inference(model.context(), t, estimate).verdict.text(); };
+  const auto verdict = [&](const ObservedTrajectory& t, const Estimate& estimate) {
+    return make_inference(model.context(), t, estimate).verdict.text();
+  };
   ObservedTrajectory slower = wiggle();
   slower.sampling *= 10;
   EXPECT_HAS(verdict(wiggle(), linear(narrow, 0.5)), "Identified");
@@ -155,23 +163,26 @@ TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_
   const auto json = inference_to_json(make_inference(model.context(), wiggle(), linear(two_components(), 0.5)));
   std::set<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.insert(key);
-  EXPECT_EQ(keys, (std::set<std::string>{"parameters", "weights", "means", "covariances", "coordinates", "box", "mean", "median", "sd", "correlation",
-                                         "quantiles", "modes", "contraction", "outside_mass", "familiarity", "warnings", "verdict", "source",
-                                         "n", "sampling", "model", "version"}));
+  EXPECT_EQ(keys,
+            (std::set<std::string>{"parameters",  "weights",      "means",       "covariances", "coordinates", "box",
+                                   "mean",        "median",       "sd",          "correlation", "quantiles",   "modes",
+                                   "contraction", "outside_mass", "familiarity", "warnings",    "verdict",     "source",
+                                   "n",           "sampling",     "model",       "version"}));
   EXPECT_EQ(json["source"], "bead.csv");
   EXPECT_EQ(json["covariances"].size(), 2u);
   EXPECT_EQ(json["covariances"][0][1].size(), 2u);
   EXPECT_EQ(json["quantiles"]["0.95"].size(), 2u);
   EXPECT_EQ(json["n"], 200);
   const NamedMixture back = mixture_from_json(nlohmann::json::parse(json.dump()));
-  EXPECT_NEAR(back.mixture.log_density(std::vector<double>{0.5, 5}), two_components().log_density(std::vector<double>{0.5, 5}), 1e-9);
+  EXPECT_NEAR(back.mixture.log_density(std::vector<double>{0.5, 5}),
+              two_components().log_density(std::vector<double>{0.5, 5}), 1e-9);
 }
 
 TEST(inference_test, table_shows_every_parameter_the_verdict_and_the_warnings) {
   const Model model;
   const std::string text = inference_table(make_inference(model.context(), wiggle(50), linear(two_components(), 0.5)));
-  for (const char* part :
-       {"bead.csv: 50 samples", "\nrate ", "\nnoise ", "strongest couplings", "weight 0.70", "explanations fit", "warning: 50 samples"})
+  for (const char* part : {"bead.csv: 50 samples", "\nrate ", "\nnoise ", "strongest couplings", "weight 0.70",
+                           "explanations fit", "warning: 50 samples"})
     EXPECT_HAS(text, part);
 }
 
@@ -183,8 +194,9 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
     ObservedTrajectory t = wiggle();
     t.z[0] += 0.01f * static_cast<float>(number);  // not the same trajectory
     t.source = std::to_string(number++) + ".csv";
-    return make_inference(model.context(), t,
-                          linear(GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity));
+    return make_inference(
+        model.context(), t,
+        linear(GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity));
   };
   const std::vector<Inference> single = {one(4, 0.5, 0.9), one(5, 1, 0.2), one(4.5, 0.5, 0.4)};
   const Inference all = combine_inferences(single);
@@ -207,7 +219,8 @@ TEST(inference_test, in_box_coordinates_numbers_json_and_combinations_are_those_
   const auto one = [&](float shift) {
     ObservedTrajectory t = wiggle();
     t.z[0] += shift;
-    return make_inference(model.context(), t, {Posterior(flat_and_narrow, Coordinate::kBox, {{0.1, 0.1}, {1, 10}}), 0.5});
+    return make_inference(model.context(), t,
+                          {Posterior(flat_and_narrow, Coordinate::kBox, {{0.1, 0.1}, {1, 10}}), 0.5});
   };
   const Inference a = one(0);
   EXPECT_NEAR(a.mean[0], 0.55, 1e-9);
@@ -242,11 +255,14 @@ TEST(inference_test, a_trajectory_given_twice_is_noticed_whatever_its_name) {
     return all;
   };
   EXPECT_EQ(text({one("a", 0), one("b", 1e-6f), one("c", 0.1f)}).find("same trajectory"), std::string::npos);
-  EXPECT_HAS(text({one("a", 0), one("b", 0.1f), one("c", 0)}), "c is the same trajectory as a: its evidence is counted more than once");
-  EXPECT_HAS(text({one("a", 0), one("b", 0), one("c", 0)}), "b is the same trajectory as a, and 1 more are repeated so");
+  EXPECT_HAS(text({one("a", 0), one("b", 0.1f), one("c", 0)}),
+             "c is the same trajectory as a: its evidence is counted more than once");
+  EXPECT_HAS(text({one("a", 0), one("b", 0), one("c", 0)}),
+             "b is the same trajectory as a, and 1 more are repeated so");
 }
 
-// An Ornstein-Uhlenbeck path of SD 0.5 and correlation r from sample to sample, recorded in steps of `step` SD: 0 for none.
+// An Ornstein-Uhlenbeck path of SD 0.5 and correlation r from sample to sample, recorded in steps of `step` SD: 0 for
+// none.
 std::string rounding_warnings(double r, double step) {
   std::mt19937 random(5);
   std::normal_distribution<double> normal;
@@ -264,7 +280,8 @@ std::string rounding_warnings(double r, double step) {
 TEST(inference_test, rounding_as_coarse_as_the_data_is_never_silent) {
   for (const double r : {0.0, 0.5, 0.9, 0.99}) {
     EXPECT_EQ(rounding_warnings(r, 0), "") << r;
-    for (const double step : {0.5, 1.0, 2.0, 3.0}) EXPECT_HAS(rounding_warnings(r, step), "short times, is biased") << " r " << r << " step " << step;
+    for (const double step : {0.5, 1.0, 2.0, 3.0})
+      EXPECT_HAS(rounding_warnings(r, step), "short times, is biased") << " r " << r << " step " << step;
     EXPECT_HAS(rounding_warnings(r, 20), "x is constant");
     const std::string fine = rounding_warnings(r, 0.02);  // small beside typical increments: said, and no more
     EXPECT_HAS(fine, "every value was spread over its step");
@@ -275,8 +292,9 @@ TEST(inference_test, rounding_as_coarse_as_the_data_is_never_silent) {
 TEST(inference_test, trajectories_that_disagree_are_told_apart) {
   const Model model;
   const auto one = [&](double mean) {
-    return make_inference(model.context(), wiggle(),
-                          linear(GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, 0.2, 0)}), 0.005));
+    return make_inference(
+        model.context(), wiggle(),
+        linear(GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, 0.2, 0)}), 0.005));
   };
   const std::vector<Inference> single = {one(3), one(7)};
   std::string text;
@@ -298,7 +316,8 @@ TEST(inference_test, what_does_not_fit_together_has_no_combined_verdict) {
   const auto verdict = [](const std::vector<Inference>& single) { return combine_inferences(single).verdict.text(); };
   EXPECT_EQ(verdict({one(4, trained, 0), one(4.1, trained, 1)}).find("No verdict"), std::string::npos);
   EXPECT_HAS(verdict({one(4, trained, 0), one(6, trained, 1)}), "No verdict");  // 14 SDs apart
-  const Inference mixed = combine_inferences(std::vector<Inference>{one(4, trained, 0), one(4.1, trained, 1), one(4, 7 * trained, 2)});
+  const Inference mixed =
+      combine_inferences(std::vector<Inference>{one(4, trained, 0), one(4.1, trained, 1), one(4, 7 * trained, 2)});
   EXPECT_HAS(mixed.verdict.text(), "No verdict");
   EXPECT_FALSE(mixed.trusted);
   EXPECT_HAS(inference_table(mixed), fmt::format("samples every {:.6g} to {:.6g}", trained, 7 * trained));
@@ -354,8 +373,10 @@ TEST(inference_test, draws_written_in_pieces_are_those_drawn_at_once_and_the_app
   EXPECT_EQ(whole.approximate, n);
   const CsvTable table = read_csv(folder / "draws.csv");
   ASSERT_EQ(table.rows, n);
-  for (size_t i = 0; i < n; ++i) ASSERT_TRUE(table.at(i, 1) == whole.theta[2 * i] && table.at(i, 2) == whole.theta[2 * i + 1]) << i;
-  EXPECT_TRUE(read_whole(folder / "draws.csv").ends_with("\n# 10000 draws come from the edge of the box, where they are approximate\n"));
+  for (size_t i = 0; i < n; ++i)
+    ASSERT_TRUE(table.at(i, 1) == whole.theta[2 * i] && table.at(i, 2) == whole.theta[2 * i + 1]) << i;
+  EXPECT_TRUE(read_whole(folder / "draws.csv")
+                  .ends_with("\n# 10000 draws come from the edge of the box, where they are approximate\n"));
 }
 
 }  // namespace

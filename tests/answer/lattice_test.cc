@@ -1,14 +1,15 @@
-// A channel that lies on a lattice by nature, seen through sign(): rounding is no accident there, and nothing may be spread. The network is the
-// tiny model of the fuzz corpus, under another system: nothing here asks for good estimates, only for the same ones.
+// A channel that lies on a lattice by nature, seen through sign(): rounding is no accident there, and nothing may be
+// spread. The network is the tiny model of the fuzz corpus, under another system: nothing here asks for good estimates,
+// only for the same ones.
 #include <gtest/gtest.h>
 
 #include "base/files_for_tests.h"
-#include "penn/simulate/write_dataset.h"
-#include "penn/evaluate/evaluation.h"
-#include "penn/answer/inference.h"
-#include "penn/simulate/simulator.h"
-#include "penn/system/parse_system.h"
 #include "penn/answer/infer.h"
+#include "penn/answer/inference.h"
+#include "penn/evaluate/evaluation.h"
+#include "penn/simulate/simulator.h"
+#include "penn/simulate/write_dataset.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {
@@ -53,7 +54,11 @@ Data simulate(const Simulator& simulator) {
   Data data;
   simulator.run(0, kCount, data.theta.data(), data.z.data());
   for (int64_t i = 0; i < kCount; ++i)
-    data.observed.push_back({.source = "side", .n = kLength, .z = {data.z.begin() + i * kLength, data.z.begin() + (i + 1) * kLength}, .sampling = 0.1, .warnings = {}});
+    data.observed.push_back({.source = "side",
+                             .n = kLength,
+                             .z = {data.z.begin() + i * kLength, data.z.begin() + (i + 1) * kLength},
+                             .sampling = 0.1,
+                             .warnings = {}});
   return data;
 }
 
@@ -96,11 +101,13 @@ TEST(lattice_test, evaluation_and_inference_see_the_same_signs) {
   const Simulator simulator(estimator.system(), 0, options);
   const TestDirectory folder;
   write_dataset(simulator, options, "", folder / "set", {.count = kCount});
-  const Evaluation result = evaluate(estimator, "side", {.data = (folder / "set").string(), .threads = 1, .keep = true});
+  const Evaluation result =
+      evaluate(estimator, "side", {.data = (folder / "set").string(), .threads = 1, .keep = true});
   ASSERT_EQ(result.report.count, kCount);
   Data data = simulate(simulator);
   const std::vector<Inference> answers = infer(estimator, "side", data.observed);
-  for (size_t i = 0; i < kCount; ++i) EXPECT_FLOAT_EQ(result.report.kept.mean[i], static_cast<float>(answers[i].mean[0])) << i;
+  for (size_t i = 0; i < kCount; ++i)
+    EXPECT_FLOAT_EQ(result.report.kept.mean[i], static_cast<float>(answers[i].mean[0])) << i;
 }
 
 }  // namespace

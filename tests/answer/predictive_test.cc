@@ -1,14 +1,15 @@
-// The predictive check: its numbers against known series, and its judgement on trajectories the system can and cannot make.
+// The predictive check: its numbers against known series, and its judgement on trajectories the system can and cannot
+// make.
 #include "penn/answer/predictive.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "posterior/brute_force.h"
 #include "penn/model/parameter_box.h"
 #include "penn/simulate/simulator.h"
 #include "penn/system/load_system.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {
@@ -49,7 +50,8 @@ TEST(predictive_test, a_line_that_mostly_stands_still_has_infinite_tails_and_no_
 // Soup at lg tau = 0, D = 0.5, and a posterior that is narrow around these values.
 struct Soup {
   SystemChoice choice = load_system("soup");
-  Posterior posterior{GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(0.03, 0.03, 0)}), Coordinate::kLinear, parameter_box(choice.system)};
+  Posterior posterior{GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(0.03, 0.03, 0)}),
+                      Coordinate::kLinear, parameter_box(choice.system)};
   std::vector<float> simulate(uint64_t seed, int64_t n = 500) const {
     std::vector<float> theta(2), z(static_cast<size_t>(n));
     Simulator(choice.system, 0, {.seed = seed, .threads = 1, .length = n, .fixed = {{"lg_tau", 0}, {"D", 0.5}}})
@@ -63,8 +65,8 @@ TEST(predictive_test, trajectories_of_the_system_fall_anywhere_and_rarely_outsid
   int warnings = 0;
   double mean = 0;
   for (uint64_t seed = 0; seed < 20; ++seed) {
-    const PredictiveCheck check = check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(1000 + seed), 0.1,
-                                                   {.draws = 100, .seed = seed, .threads = 2});
+    const PredictiveCheck check = check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(1000 + seed),
+                                                   0.1, {.draws = 100, .seed = seed, .threads = 2});
     EXPECT_EQ(check.simulated, 100);
     warnings += static_cast<int>(check.warnings.size());
     for (const auto& s : check.statistics) mean += s.percentile / 100;
@@ -76,7 +78,8 @@ TEST(predictive_test, trajectories_of_the_system_fall_anywhere_and_rarely_outsid
 TEST(predictive_test, what_the_system_cannot_make_is_flagged) {
   const Soup soup;
   const auto flagged = [&](std::vector<float> z, const std::string& what, double sampling = 0.1) {
-    const PredictiveCheck check = check_predictive(soup.choice.system, 0, soup.posterior, z, sampling, {.draws = 100, .threads = 2});
+    const PredictiveCheck check =
+        check_predictive(soup.choice.system, 0, soup.posterior, z, sampling, {.draws = 100, .threads = 2});
     for (const std::string& w : check.warnings)
       if (w.find(what) != std::string::npos) return true;
     return false;
@@ -94,11 +97,13 @@ TEST(predictive_test, what_the_system_cannot_make_is_flagged) {
   EXPECT_TRUE(flagged(z, "autocorrelation at lag 1", 1.0)) << "the sampling of the observation is used";
 }
 
-// Stationary law N(0, D): the quantiles of the fan, averaged over its 300 points (correlated over tau = 1 of 50 time units: some 25 independent
-// ones of 400 draws; the standard error of the 5 % point is 0.7 * 0.11 / sqrt(25) = 0.015, and D has an SD of 0.03).
+// Stationary law N(0, D): the quantiles of the fan, averaged over its 300 points (correlated over tau = 1 of 50 time
+// units: some 25 independent ones of 400 draws; the standard error of the 5 % point is 0.7 * 0.11 / sqrt(25) = 0.015,
+// and D has an SD of 0.03).
 TEST(predictive_test, the_fan_holds_the_quantiles_of_the_stationary_law) {
   const Soup soup;
-  const PredictiveFan fan = check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(5), 0.1, {.draws = 400, .threads = 2}).fan;
+  const PredictiveFan fan =
+      check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(5), 0.1, {.draws = 400, .threads = 2}).fan;
   ASSERT_EQ(fan.samples.size(), 300u);
   EXPECT_EQ(fan.samples.front(), 0);
   EXPECT_EQ(fan.samples.back(), 499);
@@ -112,7 +117,9 @@ TEST(predictive_test, the_fan_holds_the_quantiles_of_the_stationary_law) {
 
 TEST(predictive_test, a_short_trajectory_has_a_fan_at_every_sample) {
   const Soup soup;
-  const PredictiveFan fan = check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(5, 7), 0.1, {.draws = 20, .threads = 2}).fan;
+  const PredictiveFan fan =
+      check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(5, 7), 0.1, {.draws = 20, .threads = 2})
+          .fan;
   EXPECT_EQ(fan.samples, (std::vector<int64_t>{0, 1, 2, 3, 4, 5, 6}));
 }
 
@@ -120,7 +127,8 @@ TEST(predictive_test, too_few_draws_raise_no_alarm) {
   const Soup soup;
   std::vector<float> wide = soup.simulate(5);
   for (float& v : wide) v *= 5;
-  const PredictiveCheck check = check_predictive(soup.choice.system, 0, soup.posterior, wide, 0.1, {.draws = 20, .threads = 2});
+  const PredictiveCheck check =
+      check_predictive(soup.choice.system, 0, soup.posterior, wide, 0.1, {.draws = 20, .threads = 2});
   EXPECT_NEAR(check.statistics[1].percentile, 100 * 20.5 / 21, 1e-9);
   EXPECT_TRUE(check.warnings.empty());
 }
@@ -128,8 +136,10 @@ TEST(predictive_test, too_few_draws_raise_no_alarm) {
 TEST(predictive_test, the_same_seed_gives_the_same_check_on_any_number_of_threads) {
   const Soup soup;
   const std::vector<float> z = soup.simulate(5);
-  const auto one = check_predictive(soup.choice.system, 0, soup.posterior, z, 0.1, {.draws = 20, .seed = 4, .threads = 1});
-  const auto two = check_predictive(soup.choice.system, 0, soup.posterior, z, 0.1, {.draws = 20, .seed = 4, .threads = 2});
+  const auto one =
+      check_predictive(soup.choice.system, 0, soup.posterior, z, 0.1, {.draws = 20, .seed = 4, .threads = 1});
+  const auto two =
+      check_predictive(soup.choice.system, 0, soup.posterior, z, 0.1, {.draws = 20, .seed = 4, .threads = 2});
   ASSERT_EQ(one.statistics.size(), 5u);
   for (size_t i = 0; i < 5; ++i) EXPECT_EQ(one.statistics[i].median, two.statistics[i].median);
 }

@@ -12,8 +12,8 @@
 
 #include "base/files_for_tests.h"
 #include "penn/base/csv_lines.h"
-#include "penn/base/error.h"
 #include "penn/base/csv_writer.h"
+#include "penn/base/error.h"
 
 namespace penn {
 namespace {

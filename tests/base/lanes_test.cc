@@ -20,7 +20,7 @@ struct Case {
   F (*ours)(F);
   double (*exact)(double);
   double low, high;
-  bool logarithmic;        // spacing of the arguments
+  bool logarithmic;  // spacing of the arguments
   double absolute, relative;
 };
 
@@ -66,7 +66,8 @@ TEST(lanes_test, pow_agrees_with_the_library) {
   for (double base = 1e-3; base < 1e3; base *= 1.37)
     for (double exponent = -4; exponent <= 4; exponent += 0.23) {
       const double expected = std::pow(static_cast<float>(base), static_cast<float>(exponent));
-      ASSERT_NEAR(lanes::pow(lanes::splat(static_cast<float>(base)), lanes::splat(static_cast<float>(exponent)))[0], expected, 4e-6 * expected);
+      ASSERT_NEAR(lanes::pow(lanes::splat(static_cast<float>(base)), lanes::splat(static_cast<float>(exponent)))[0],
+                  expected, 4e-6 * expected);
     }
 }
 
@@ -85,7 +86,8 @@ TEST(lanes_test, edges_behave_as_in_the_library) {
   EXPECT_EQ(at(lanes::tanh, -kInf), -1);
   EXPECT_EQ(at(lanes::sign, -3), -1);
   EXPECT_EQ(at(lanes::sign, 0), 0);
-  for (F (*f)(F) : {lanes::log, lanes::exp, lanes::exp2, lanes::sin, lanes::cos, lanes::tanh, lanes::sqrt, lanes::sign, lanes::abs})
+  for (F (*f)(F) :
+       {lanes::log, lanes::exp, lanes::exp2, lanes::sin, lanes::cos, lanes::tanh, lanes::sqrt, lanes::sign, lanes::abs})
     EXPECT_TRUE(std::isnan(at(f, nan)));
   EXPECT_TRUE(std::isnan(at(lanes::sin, kInf)));
   const auto pow = [](float x, float y) { return lanes::pow(lanes::splat(x), lanes::splat(y))[0]; };
@@ -109,12 +111,14 @@ TEST(lanes_test, edges_behave_as_in_the_library) {
 TEST(lanes_test, random_words_equal_the_scalar_generator) {
   LaneKeys keys;
   keys.seed = 0x123456789abcdefu;
-  for (int lane = 0; lane < kLanes; ++lane) keys.set(lane, {0, (uint64_t{7} << 33) + 1000u * static_cast<uint64_t>(lane), static_cast<uint32_t>(lane % 3)});
+  for (int lane = 0; lane < kLanes; ++lane)
+    keys.set(lane, {0, (uint64_t{7} << 33) + 1000u * static_cast<uint64_t>(lane), static_cast<uint32_t>(lane % 3)});
   for (int lane = 0; lane < kLanes; lane += lanes::kPairWidth) {
     const lanes::Words words = lanes::LaneStream(keys, 17).words(lane, 0xfedc4242u);
     for (int i = 0; i < lanes::kPairWidth; ++i) {
       const Quad expected = keys.at(lane + i).words(17, 0xfedc4242u);
-      for (int word = 0; word < 4; ++word) ASSERT_EQ(words.w[word][i / lanes::kWidth][i % lanes::kWidth], expected[static_cast<size_t>(word)]);
+      for (int word = 0; word < 4; ++word)
+        ASSERT_EQ(words.w[word][i / lanes::kWidth][i % lanes::kWidth], expected[static_cast<size_t>(word)]);
     }
   }
 }

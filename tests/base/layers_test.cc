@@ -1,4 +1,5 @@
-// Data flows one way, from the text of a system to a page: which room may include which. What no room needs is not allowed.
+// Data flows one way, from the text of a system to a page: which room may include which. What no room needs is not
+// allowed.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -33,11 +34,12 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kAllowed = {
     {"report", {"base", "simulate", "answer", "evaluate"}},
     {"serve", {"base", "simulate", "model", "answer", "report"}},
     {"paper", {"base", "system", "simulate", "data", "model", "answer", "evaluate", "train", "report"}},
-    {"cli", {"base", "system", "simulate", "network", "model", "answer", "evaluate", "train", "report", "serve", "paper"}},
+    {"cli",
+     {"base", "system", "simulate", "network", "model", "answer", "evaluate", "train", "report", "serve", "paper"}},
 };
 
-// "noise" for `#include "penn/noise/white.h"`, "paper" for `#include "paper/draw.h"`, "" for any other line. (No std::regex: gcc 12 sees phantoms in it under
-// sanitizers.)
+// "noise" for `#include "penn/noise/white.h"`, "paper" for `#include "paper/draw.h"`, "" for any other line. (No
+// std::regex: gcc 12 sees phantoms in it under sanitizers.)
 std::string included_room(std::string line) {
   line.erase(std::remove_if(line.begin(), line.end(), [](char c) { return c == ' ' || c == '\t'; }), line.end());
   if (line.rfind("#include\"", 0) != 0) return "";
@@ -56,7 +58,8 @@ void for_each_source(F f) {
 TEST(layers_test, rooms_include_only_what_they_may_and_need) {
   std::map<std::string, std::set<std::string>> found;
   for_each_source([&](const fs::path& path, const std::string& room) {
-    const auto allowed = std::find_if(kAllowed.begin(), kAllowed.end(), [&](const auto& entry) { return entry.first == room; });
+    const auto allowed =
+        std::find_if(kAllowed.begin(), kAllowed.end(), [&](const auto& entry) { return entry.first == room; });
     ASSERT_NE(allowed, kAllowed.end()) << path << ": a room that is not in the list";
     std::ifstream file(path);
     for (std::string line; std::getline(file, line);) {
@@ -69,7 +72,8 @@ TEST(layers_test, rooms_include_only_what_they_may_and_need) {
   std::set<std::string> above;
   for (const auto& [room, allowed] : kAllowed) {
     EXPECT_EQ(found[room], allowed) << room << " does not need all it may include";
-    for (const std::string& included : allowed) EXPECT_TRUE(above.count(included)) << room << " and " << included << " in a circle";
+    for (const std::string& included : allowed)
+      EXPECT_TRUE(above.count(included)) << room << " and " << included << " in a circle";
     above.insert(room);
   }
 }
@@ -81,7 +85,8 @@ TEST(layers_test, no_code_knows_a_system_by_name) {
     for (std::string line; std::getline(file, line);) {
       if (line.find("//") != std::string::npos) line.resize(line.find("//"));
       for (const std::string name : {"soup", "oup", "dvdp", "cfhn", "airfoil"})
-        for (const char* end : {"\"", ":"}) EXPECT_EQ(line.find("\"" + name + end), std::string::npos) << path << ": " << line;
+        for (const char* end : {"\"", ":"})
+          EXPECT_EQ(line.find("\"" + name + end), std::string::npos) << path << ": " << line;
     }
   });
 }

@@ -64,7 +64,11 @@ TEST(parallel_test, loops_inside_tasks_and_from_several_callers_complete) {
 TEST(parallel_test, an_exception_reaches_the_caller_and_the_pool_lives_on) {
   for (const int threads : {1, 2, 6})
     for (int round = 0; round < 50; ++round) {
-      EXPECT_THROW(parallel_for(8, threads, [](int64_t task, int) { if (task == 5) throw std::runtime_error("five"); }), std::runtime_error);
+      EXPECT_THROW(parallel_for(8, threads,
+                                [](int64_t task, int) {
+                                  if (task == 5) throw std::runtime_error("five");
+                                }),
+                   std::runtime_error);
       std::atomic<int> count{0};
       parallel_for(8, threads, [&](int64_t, int) { ++count; });
       EXPECT_EQ(count, 8);
@@ -72,7 +76,13 @@ TEST(parallel_test, an_exception_reaches_the_caller_and_the_pool_lives_on) {
 }
 
 TEST(parallel_test, an_exception_of_an_inner_loop_reaches_the_outer_caller) {
-  EXPECT_THROW(parallel_for(4, 2, [](int64_t, int) { parallel_for(3, 2, [](int64_t task, int) { if (task == 2) throw std::logic_error("inner"); }); }), std::logic_error);
+  EXPECT_THROW(parallel_for(4, 2,
+                            [](int64_t, int) {
+                              parallel_for(3, 2, [](int64_t task, int) {
+                                if (task == 2) throw std::logic_error("inner");
+                              });
+                            }),
+               std::logic_error);
   // A failed loop leaves no thread marked as busy: the next one has all of them again.
   std::atomic<int> here{0};
   std::atomic<bool> met{false};
@@ -84,7 +94,9 @@ TEST(parallel_test, an_exception_of_an_inner_loop_reaches_the_outer_caller) {
   EXPECT_TRUE(met);
 }
 
-TEST(parallel_test, there_is_at_least_one_processor) { EXPECT_GE(processor_count(), 1); }
+TEST(parallel_test, there_is_at_least_one_processor) {
+  EXPECT_GE(processor_count(), 1);
+}
 
 }  // namespace
 }  // namespace penn

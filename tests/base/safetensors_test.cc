@@ -87,7 +87,8 @@ TEST(safetensors_test, written_bytes_follow_the_layout_rules) {
     }
     ++tensors;
     EXPECT_EQ(entry.size(), 3u);
-    size_t size = std::map<std::string, size_t>{{"F16", 2}, {"F32", 4}, {"F64", 8}, {"I64", 8}, {"U8", 1}}.at(entry.at("dtype"));
+    size_t size =
+        std::map<std::string, size_t>{{"F16", 2}, {"F32", 4}, {"F64", 8}, {"I64", 8}, {"U8", 1}}.at(entry.at("dtype"));
     const size_t item = size;
     for (const size_t extent : entry.at("shape")) size *= extent;
     const size_t begin = entry.at("data_offsets").at(0), end = entry.at("data_offsets").at(1);

@@ -14,11 +14,13 @@ namespace {
 
 const ObservationFormat kOne = {{"x"}, {0.1, 0.1}}, kTwo = {{"x1", "x2"}, {0.1, 0.1}}, kVarying = {{"x"}, {0.05, 0.2}};
 
-ObservedTrajectory read(const std::string& text, const ObservationFormat& format = kOne, const ObservationOptions& options = {}) {
+ObservedTrajectory read(const std::string& text, const ObservationFormat& format = kOne,
+                        const ObservationOptions& options = {}) {
   return read_observations(InputFile(text, "data.csv"), format, options).at(0);
 }
 
-std::string refusal(const std::string& text, const ObservationFormat& format = kOne, const ObservationOptions& options = {}) {
+std::string refusal(const std::string& text, const ObservationFormat& format = kOne,
+                    const ObservationOptions& options = {}) {
   return error_text<DataError>([&] { read(text, format, options); });
 }
 
@@ -34,8 +36,9 @@ TEST(observation_test, one_column_is_the_channel_at_the_models_sampling) {
 }
 
 TEST(observation_test, a_named_time_is_taken_out_wherever_it_stands_and_measured) {
-  for (const char* text : {"t,x\n0,1\n0.2,2\n0.4,4", "x;Time\n1;5\n2;5.2\n4;5.4\n",
-                           "\xef\xbb\xbftime [s]\tx\r\n0\t1\r\n0.2\t2\r\n0.4\t4\r\n", "# made here\nT x\n0 1\n0.2 2\n0.4 4\n"}) {
+  for (const char* text :
+       {"t,x\n0,1\n0.2,2\n0.4,4", "x;Time\n1;5\n2;5.2\n4;5.4\n",
+        "\xef\xbb\xbftime [s]\tx\r\n0\t1\r\n0.2\t2\r\n0.4\t4\r\n", "# made here\nT x\n0 1\n0.2 2\n0.4 4\n"}) {
     const auto t = read(text);
     EXPECT_EQ(t.z, (std::vector<float>{1, 2, 4})) << text;
     EXPECT_NEAR(t.sampling, 0.2, 1e-12) << text;
@@ -66,7 +69,10 @@ TEST(observation_test, other_names_are_taken_in_order) {
 }
 
 TEST(observation_test, of_several_channels_some_by_name_are_not_enough) {
-  EXPECT_HAS(refusal("t,x2,v\n0,1,2\n0.1,3,4\n", kTwo), "data.csv: no column is named x1; there are t, x2, v, and the model observes x1, x2");  // in order, x2 would be read as x1
+  EXPECT_HAS(
+      refusal("t,x2,v\n0,1,2\n0.1,3,4\n", kTwo),
+      "data.csv: no column is named x1; there are t, x2, v, and the model observes x1, x2");  // in order, x2 would be
+                                                                                              // read as x1
   EXPECT_EQ(read("t,x2,v\n0,1,2\n0.1,3,4\n", kTwo, {.columns = {"t", "v", "x2"}}).z, (std::vector<float>{2, 1, 4, 3}));
 }
 
@@ -180,7 +186,9 @@ TEST(observation_test, npy_of_one_two_and_three_axes) {
 TEST(observation_test, bad_npy_is_refused_with_its_place) {
   const TestDirectory folder;
   const auto path = folder / "z.npy";
-  const auto refused = [&](const ObservationFormat& format) { return error_text<DataError>([&] { read_observations(path, format); }); };
+  const auto refused = [&](const ObservationFormat& format) {
+    return error_text<DataError>([&] { read_observations(path, format); });
+  };
   write_npy(path, {1}, std::vector<float>{1});
   EXPECT_HAS(refused(kOne), "1 sample;");
   write_npy(path, {2, 3}, std::vector<float>(6));

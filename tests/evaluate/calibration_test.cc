@@ -1,5 +1,5 @@
-// Calibration on posteriors that are known to be right or wrong: theta ~ N(0, S) seen through noise, so that the posterior is known
-// exactly.
+// Calibration on posteriors that are known to be right or wrong: theta ~ N(0, S) seen through noise, so that the
+// posterior is known exactly.
 #include "penn/evaluate/calibration.h"
 
 #include <gtest/gtest.h>
@@ -7,11 +7,11 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "posterior/brute_force.h"
 #include "penn/base/error.h"
-#include "penn/posterior/normal.h"
-#include "penn/evaluate/calibration_verdict.h"
 #include "penn/evaluate/calibration_text.h"
+#include "penn/evaluate/calibration_verdict.h"
+#include "penn/posterior/normal.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {
@@ -25,7 +25,8 @@ struct Flaw {
   double width = 1, shift = 0, correlation = 0.6;
 };
 
-// Truth drawn from the right posterior (SDs 0.5 and 2, correlation 0.6) around a random centre: by definition calibrated.
+// Truth drawn from the right posterior (SDs 0.5 and 2, correlation 0.6) around a random centre: by definition
+// calibrated.
 CalibrationReport run(const Flaw& flaw, int n = 4000, uint64_t seed = 3, bool keep = false) {
   DrawStream draws(seed);
   Calibration calibration({"a", "b"}, kBox, keep);
@@ -125,7 +126,8 @@ TEST(calibration_test, few_trajectories_fail_nothing_by_chance_and_say_that_they
   EXPECT_NE(report.verdict.back().find("too few"), std::string::npos);
 }
 
-// The right posterior is far from normal (two distant modes, and the truth in either): z is never near 0, and still all must pass.
+// The right posterior is far from normal (two distant modes, and the truth in either): z is never near 0, and still all
+// must pass.
 TEST(calibration_test, a_right_posterior_with_two_modes_passes) {
   DrawStream draws(5);
   Calibration calibration({"a"}, {{-5}, {5}});
@@ -137,7 +139,8 @@ TEST(calibration_test, a_right_posterior_with_two_modes_passes) {
   const CalibrationReport report = calibration.report();
   EXPECT_FALSE(report.failed) << report.verdict[1];
   EXPECT_TRUE(report.parameters[0].findings.empty());
-  EXPECT_LT(report.parameters[0].z_sd_error, 0.008);  // sign(z) is nearly all there is: less scatter than the normal law's 0.011
+  EXPECT_LT(report.parameters[0].z_sd_error,
+            0.008);  // sign(z) is nearly all there is: less scatter than the normal law's 0.011
 }
 
 // One mode where there are two: mean and SD are right, and only the ranks tell.
@@ -154,25 +157,29 @@ TEST(calibration_test, right_moments_and_a_wrong_shape_are_seen_by_the_ranks) {
   EXPECT_NEAR(report.parameters[0].z.sd, 1, 0.02);
 }
 
-// A skewed truth under a normal law of the same mean and SD: an exponential law has 5 % below 0.05 and above 3, so the 90 % interval
-// [mean - 1.645, mean + 1.645] holds 1 - e^-2.645 = 92.9 % of it.
+// A skewed truth under a normal law of the same mean and SD: an exponential law has 5 % below 0.05 and above 3, so the
+// 90 % interval [mean - 1.645, mean + 1.645] holds 1 - e^-2.645 = 92.9 % of it.
 TEST(calibration_test, a_right_sd_with_a_wrong_interval_is_a_matter_of_shape) {
   DrawStream draws(7);
   Calibration calibration({"a"}, {{-5}, {5}});
   for (int i = 0; i < 20000; ++i)
-    calibration.add({GaussianMixture::from_factors({0}, {1}, {1}), Coordinate::kLinear, {{-5}, {5}}}, std::vector<double>{-std::log(draws.uniform())});
+    calibration.add({GaussianMixture::from_factors({0}, {1}, {1}), Coordinate::kLinear, {{-5}, {5}}},
+                    std::vector<double>{-std::log(draws.uniform())});
   const CalibrationReport report = calibration.report();
   EXPECT_NEAR(report.parameters[0].coverage[2], 1 - std::exp(-2.645), 0.01);
   EXPECT_EQ(report.parameters[0].findings[0], "of the wrong shape (90 % interval too wide)");
 }
 
-// Half of the parameters' posteriors flat up to the edges of the box, where a Gaussian of the parameter itself cannot be right.
+// Half of the parameters' posteriors flat up to the edges of the box, where a Gaussian of the parameter itself cannot
+// be right.
 TEST(calibration_test, right_posteriors_in_box_coordinates_pass) {
   DrawStream draws(8);
   const Box box = {{2, -1}, {3, 5}};
   Calibration calibration({"flat", "known"}, box);
   for (int i = 0; i < 4000; ++i) {
-    const Posterior q(GaussianMixture::from_factors({0, -0.5}, {0, draws.normal(), 0, draws.normal()}, {1, 0, 0, 4, 1, 0, 0, 3}), Coordinate::kBox, box);
+    const Posterior q(
+        GaussianMixture::from_factors({0, -0.5}, {0, draws.normal(), 0, draws.normal()}, {1, 0, 0, 4, 1, 0, 0, 3}),
+        Coordinate::kBox, box);
     calibration.add(q, q.sample(1, draws));
   }
   const CalibrationReport report = calibration.report();
@@ -195,7 +202,8 @@ TEST(calibration_test, mass_outside_the_box_is_measured) {
   Calibration calibration({"a"}, {{0}, {1}});
   DrawStream draws(1);
   for (int i = 0; i < 1000; ++i)
-    calibration.add({GaussianMixture::from_factors({0}, {0}, {10}), Coordinate::kLinear, {{0}, {1}}}, std::vector<double>{0.1 * std::abs(draws.normal())});
+    calibration.add({GaussianMixture::from_factors({0}, {0}, {10}), Coordinate::kLinear, {{0}, {1}}},
+                    std::vector<double>{0.1 * std::abs(draws.normal())});
   EXPECT_NEAR(calibration.report().outside_mass, 0.5, 0.006);  // 127,000 draws: standard error 0.0014
 }
 

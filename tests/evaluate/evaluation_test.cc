@@ -1,5 +1,5 @@
-// Evaluation of "models" whose answer is known: soup has an exact posterior, and its normal approximation is nearly right for long
-// trajectories.
+// Evaluation of "models" whose answer is known: soup has an exact posterior, and its normal approximation is nearly
+// right for long trajectories.
 #include "penn/evaluate/evaluation.h"
 
 #include <gtest/gtest.h>
@@ -8,20 +8,21 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files_for_tests.h"
-#include "posterior/brute_force.h"
 #include "penn/base/error.h"
-#include "penn/simulate/write_dataset.h"
 #include "penn/evaluate/exact_process.h"
 #include "penn/model/parameter_box.h"
-#include "penn/system/parse_system.h"
+#include "penn/simulate/write_dataset.h"
 #include "penn/system/load_system.h"
+#include "penn/system/parse_system.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {
 
 using namespace brute_force;
 
-// Soup with a box of its own size: tau in [0.5, 1.5], D in [0.2, 1], so that the posterior of 2000 samples lies well inside.
+// Soup with a box of its own size: tau in [0.5, 1.5], D in [0.2, 1], so that the posterior of 2000 samples lies well
+// inside.
 struct Soup {
   System system = parse_system(R"toml(
 name = "relaxation"
@@ -44,7 +45,8 @@ length = 2000
 )toml",
                                "relaxation.toml");
   ModelInfo info;
-  OuProcess process = ou_process(system, system.graph.symbol(SymbolKind::kParameter, 0), system.graph.symbol(SymbolKind::kParameter, 1));
+  OuProcess process = ou_process(system, system.graph.symbol(SymbolKind::kParameter, 0),
+                                 system.graph.symbol(SymbolKind::kParameter, 1));
   Soup() { info.lengths = {100, 4000}, info.sampling = {0.1, 0.1}, info.value_low = {-3}, info.value_high = {3}; }
   ModelContext context() const { return {"relaxation", system, 0, info}; }
 
@@ -56,7 +58,10 @@ length = 2000
         double mean[2], c[4];
         OuPosterior(process, &batch.z[static_cast<size_t>(i * batch.length)], batch.length, 32).moments(mean, c);
         for (double& v : c) v *= width * width;
-        estimates.push_back({Posterior(GaussianMixture::from_covariances({1}, {{mean[0], mean[1]}}, {matrix(2, {c[0], c[1], c[2], c[3]})}), Coordinate::kLinear, parameter_box(system)), 0.5});
+        estimates.push_back({Posterior(GaussianMixture::from_covariances({1}, {{mean[0], mean[1]}},
+                                                                         {matrix(2, {c[0], c[1], c[2], c[3]})}),
+                                       Coordinate::kLinear, parameter_box(system)),
+                             0.5});
       }
       return estimates;
     };
@@ -65,12 +70,14 @@ length = 2000
 
 TEST(evaluation_test, nearly_exact_posteriors_pass_and_lie_close_behind_the_exact_one) {
   const Soup soup;
-  const Evaluation result = evaluate(soup.context(), soup.normal_approximation(1), {.count = 600, .exact = soup.process});
+  const Evaluation result =
+      evaluate(soup.context(), soup.normal_approximation(1), {.count = 600, .exact = soup.process});
   EXPECT_FALSE(result.report.failed) << result.report.verdict[1];
   EXPECT_EQ(result.report.count, 600);
   EXPECT_EQ(result.length, 2000);
   ASSERT_TRUE(result.exact);
-  // The gap is what skewness and the edges of the box cost: measured 0.076 +- 0.018 nats here; in expectation it cannot be below 0.
+  // The gap is what skewness and the edges of the box cost: measured 0.076 +- 0.018 nats here; in expectation it cannot
+  // be below 0.
   EXPECT_GT(result.exact->gap.mean, -3 * result.exact->gap_error);
   EXPECT_LT(result.exact->gap.mean, 0.13);
   EXPECT_NEAR(result.exact->nll.mean + result.exact->gap.mean, result.report.nll.mean, 1e-9);
@@ -78,7 +85,8 @@ TEST(evaluation_test, nearly_exact_posteriors_pass_and_lie_close_behind_the_exac
 
 TEST(evaluation_test, posteriors_half_as_wide_fail_and_cost_what_theory_says) {
   const Soup soup;
-  const Evaluation result = evaluate(soup.context(), soup.normal_approximation(0.5), {.count = 600, .exact = soup.process});
+  const Evaluation result =
+      evaluate(soup.context(), soup.normal_approximation(0.5), {.count = 600, .exact = soup.process});
   EXPECT_TRUE(result.report.failed);
   EXPECT_EQ(result.report.parameters[0].findings[0], "too narrow");
   // KL of N(0, 1) against N(0, 1/4) in two dimensions: (4 - 1) - 2 ln 2 = 1.61 nats; its standard error here 0.14.
@@ -88,7 +96,8 @@ TEST(evaluation_test, posteriors_half_as_wide_fail_and_cost_what_theory_says) {
 TEST(evaluation_test, the_same_seed_gives_the_same_numbers_on_any_number_of_threads_and_another_seed_others) {
   const Soup soup;
   const auto nll = [&](uint64_t seed, int threads) {
-    return evaluate(soup.context(), soup.normal_approximation(1), {.count = 60, .length = 200, .seed = seed, .threads = threads})
+    return evaluate(soup.context(), soup.normal_approximation(1),
+                    {.count = 60, .length = 200, .seed = seed, .threads = threads})
         .report.nll.mean;
   };
   EXPECT_EQ(nll(1, 1), nll(1, 2));
@@ -105,13 +114,15 @@ TEST(evaluation_test, given_trajectories_are_scored_and_cut_to_the_length_asked_
   EXPECT_EQ(evaluate(soup.context(), soup.normal_approximation(1), {.data = data}).report.count, 40);
   EXPECT_EQ(evaluate(soup.context(), soup.normal_approximation(1), {.data = data}).length, 500);
   EXPECT_EQ(evaluate(soup.context(), soup.normal_approximation(1), {.count = 7, .data = data}).report.count, 7);
-  const Evaluation shorter = evaluate(soup.context(), soup.normal_approximation(1), {.data = data, .length = 300, .keep = true});
+  const Evaluation shorter =
+      evaluate(soup.context(), soup.normal_approximation(1), {.data = data, .length = 300, .keep = true});
   EXPECT_EQ(shorter.length, 300);
   std::vector<float> theta(40 * 2), z(40 * 500);
   simulator.run(0, 40, theta.data(), z.data());
   EXPECT_EQ(shorter.report.kept.truth, theta);
   double mean[2], covariance[4];
-  OuPosterior(soup.process, &z[39 * 500], 300, 32).moments(mean, covariance);  // the first 300 samples of the last trajectory
+  OuPosterior(soup.process, &z[39 * 500], 300, 32)
+      .moments(mean, covariance);  // the first 300 samples of the last trajectory
   EXPECT_NEAR(shorter.report.kept.mean[78], mean[0], 1e-6);
   EXPECT_THROW(evaluate(soup.context(), soup.normal_approximation(1), {.data = data, .length = 501}), UsageError);
   EXPECT_THROW(evaluate(soup.context(), soup.normal_approximation(1), {.data = "nowhere"}), DataError);
@@ -119,13 +130,14 @@ TEST(evaluation_test, given_trajectories_are_scored_and_cut_to_the_length_asked_
 
 TEST(evaluation_test, a_stop_keeps_what_was_done) {
   const Soup soup;
-  const Evaluation result =
-      evaluate(soup.context(), soup.normal_approximation(1), {.count = 3000, .length = 2000, .progress = [](int64_t) { return false; }});
+  const Evaluation result = evaluate(soup.context(), soup.normal_approximation(1),
+                                     {.count = 3000, .length = 2000, .progress = [](int64_t) { return false; }});
   EXPECT_FALSE(result.is_complete);
   EXPECT_GT(result.report.count, 0);
   EXPECT_LT(result.report.count, 3000);
   EXPECT_FALSE(evaluation_to_json(result, "m", {})["complete"].get<bool>());
-  EXPECT_EQ(evaluation_to_json(result, "m", {})["training"]["lengths"], (nlohmann::json{soup.context().info.lengths.low, soup.context().info.lengths.high}));
+  EXPECT_EQ(evaluation_to_json(result, "m", {})["training"]["lengths"],
+            (nlohmann::json{soup.context().info.lengths.low, soup.context().info.lengths.high}));
 }
 
 TEST(evaluation_test, json_and_text_have_the_gap) {
@@ -142,7 +154,9 @@ TEST(evaluation_test, exact_posteriors_stop_when_the_time_is_up) {
   ExactGapMeter meter(*ExactLikelihood::recognise(soup.system, 0), box, -1);
   const std::vector<float> z(100, 0.1f);
   const std::vector<double> truth = {0.5, 0.5};
-  const Posterior q = soup.normal_approximation(1)({.count = 1, .length = 100, .channels = 1, .theta = {}, .z = z, .sampling = {0.1f}})[0].posterior;
+  const Posterior q = soup.normal_approximation(1)(
+                              {.count = 1, .length = 100, .channels = 1, .theta = {}, .z = z, .sampling = {0.1f}})[0]
+                          .posterior;
   const std::optional<double> nothing = meter.log_posterior_of(z, 0.1, truth, q, 1);
   EXPECT_FALSE(nothing.has_value());
   meter.add(nothing, 0);
@@ -154,7 +168,8 @@ TEST(evaluation_test, exact_posteriors_stop_when_the_time_is_up) {
 // The same gap from the text of the system alone: no trajectory's may differ by more than both integrals' errors.
 TEST(evaluation_test, the_gap_is_found_from_the_equations) {
   const Soup soup;
-  const Evaluation all = evaluate(soup.context(), soup.normal_approximation(1), {.count = 30, .length = 300, .exact = soup.process, .gap_count = 100});
+  const Evaluation all = evaluate(soup.context(), soup.normal_approximation(1),
+                                  {.count = 30, .length = 300, .exact = soup.process, .gap_count = 100});
   ASSERT_TRUE(all.gap && all.exact);
   EXPECT_EQ(all.gap->count, 30);
   EXPECT_EQ(all.gap->refused, 0);
@@ -176,7 +191,8 @@ TEST(evaluation_test, only_processes_with_a_known_posterior_are_taken_as_exact) 
   // tau and D exchanged: two parameters and one noise, but not the process.
   System system = Soup().system;
   const NodeId tau = system.graph.symbol(SymbolKind::kParameter, 0), D = system.graph.symbol(SymbolKind::kParameter, 1);
-  EXPECT_NE(error_text<SystemError>([&] { ou_process(system, D, tau); }).find("the drift is another"), std::string::npos);
+  EXPECT_NE(error_text<SystemError>([&] { ou_process(system, D, tau); }).find("the drift is another"),
+            std::string::npos);
   EXPECT_NO_THROW(ou_process(system, tau, D));
 }
 

@@ -8,9 +8,9 @@
 #include <random>
 
 #include "penn/base/error.h"
-#include "penn/posterior/box_coordinates.h"
 #include "penn/evaluate/evaluation.h"
 #include "penn/model/network_posterior.h"
+#include "penn/posterior/box_coordinates.h"
 
 namespace penn {
 namespace {
@@ -37,7 +37,8 @@ struct Cases {
             covariances.emplace_back(1, 1);
             covariances.back()(0, 0) = std::pow(sds[i][j] * widths[0], 2);
           }
-          return Posterior(GaussianMixture::from_covariances(weights[i], centres, covariances), coordinate, Box{{0.0}, {1.0}});
+          return Posterior(GaussianMixture::from_covariances(weights[i], centres, covariances), coordinate,
+                           Box{{0.0}, {1.0}});
         },
         truths, 2)[0];
   }
@@ -73,12 +74,14 @@ TEST(measure_widths_test, few_trajectories_tell_little) {
   EXPECT_LT(gaussians(200, 1.25).factor(), 0.9);
 }
 
-// One in a thousand is 40 SDs off. Their squares alone, 1.6, would ask for widths 60 % larger; the middle of the law is right.
+// One in a thousand is 40 SDs off. Their squares alone, 1.6, would ask for widths 60 % larger; the middle of the law is
+// right.
 TEST(measure_widths_test, outliers_do_not_decide) {
   EXPECT_NEAR(gaussians(20000, 1, Coordinate::kLinear, 1).factor(), 1, 0.03);
 }
 
-// Two explanations far apart: most of the posterior's SD is the distance between them, which no factor may touch. What was wrong is found all the same.
+// Two explanations far apart: most of the posterior's SD is the distance between them, which no factor may touch. What
+// was wrong is found all the same.
 TEST(measure_widths_test, the_distance_between_two_modes_is_not_taken_for_a_width) {
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;
@@ -100,14 +103,16 @@ TEST(measure_widths_test, parameters_are_not_mixed_up) {
   const auto posterior = [](int64_t, std::span<const double> widths) {
     DenseMatrix covariance(2, 2);
     covariance(0, 0) = std::pow(1.2 * widths[0], 2), covariance(1, 1) = std::pow(0.85 * widths[1], 2);
-    return Posterior(GaussianMixture::from_covariances({1.0}, {{0.0, 0.0}}, {covariance}), Coordinate::kLinear, Box{{-9.0, -9.0}, {9.0, 9.0}});
+    return Posterior(GaussianMixture::from_covariances({1.0}, {{0.0, 0.0}}, {covariance}), Coordinate::kLinear,
+                     Box{{-9.0, -9.0}, {9.0, 9.0}});
   };
   const std::vector<double> factors = fit_widths(static_cast<int64_t>(n), posterior, truths, 2);
   EXPECT_NEAR(factors[0], 1 / 1.2, 0.02);
   EXPECT_NEAR(factors[1], 1 / 0.85, 0.03);
 }
 
-// What the combination of trajectories relies on (mixture_product.h): whatever the factors, no component is wider than the prior.
+// What the combination of trajectories relies on (mixture_product.h): whatever the factors, no component is wider than
+// the prior.
 TEST(measure_widths_test, no_component_becomes_wider_than_the_box) {
   const Model model = open_model(find_model("cfhn-mean"));
   const MixtureShape& shape = model.info.network.mixture;
@@ -120,7 +125,8 @@ TEST(measure_widths_test, no_component_becomes_wider_than_the_box) {
     const Posterior before = posterior_of(model, raw, {}), after = posterior_of(model, raw, wider);
     for (size_t j = 0; j < before.components(); ++j)
       for (size_t k = 0; k < before.dimension(); ++k) {
-        const double narrow = before.mixture().component_covariance(j)(k, k), wide = after.mixture().component_covariance(j)(k, k);
+        const double narrow = before.mixture().component_covariance(j)(k, k),
+                     wide = after.mixture().component_covariance(j)(k, k);
         EXPECT_GE(wide, narrow);
         EXPECT_LE(wide, 1 / shape.precision_floor[k] + 1e-9);  // all in box coordinates
       }
@@ -139,21 +145,30 @@ TEST(measure_widths_test, factors_between_lengths) {
 }
 
 TEST(measure_widths_test, a_damaged_correction_is_refused) {
-  const nlohmann::json good = to_json(WidthCorrection{.lengths = {100, 200}, .factors = {0.9, 1.0, 1.0, 1.1}, .trajectories = 5});
+  const nlohmann::json good =
+      to_json(WidthCorrection{.lengths = {100, 200}, .factors = {0.9, 1.0, 1.0, 1.1}, .trajectories = 5});
   EXPECT_EQ(width_correction_from_json(good, 2).factors, (std::vector<double>{0.9, 1.0, 1.0, 1.1}));
   EXPECT_THROW(width_correction_from_json(good, 3), ModelError);
-  for (const auto& [key, value] : std::vector<std::pair<std::string, nlohmann::json>>{
-           {"lengths", {200, 100}}, {"lengths", {100, 100}}, {"lengths", {0, 100}}, {"lengths", nlohmann::json::array()}, {"factors", {0.9, 1.0, 1.0, -1.0}}, {"factors", {0.9, 1.0, 1.0, 0.0}}, {"factors", "x"}}) {
+  for (const auto& [key, value] :
+       std::vector<std::pair<std::string, nlohmann::json>>{{"lengths", {200, 100}},
+                                                           {"lengths", {100, 100}},
+                                                           {"lengths", {0, 100}},
+                                                           {"lengths", nlohmann::json::array()},
+                                                           {"factors", {0.9, 1.0, 1.0, -1.0}},
+                                                           {"factors", {0.9, 1.0, 1.0, 0.0}},
+                                                           {"factors", "x"}}) {
     nlohmann::json bad = good;
     bad[key] = value;
     EXPECT_THROW(width_correction_from_json(bad, 2), ModelError) << bad.dump();
   }
 }
 
-// A shipped model whose network is made to say posteriors a tenth too narrow: the biases of the diagonals' logarithms. Distances between components are told in widths and
-// shrink with them; the correction, which leaves them, has to make the components wider by more than a tenth.
+// A shipped model whose network is made to say posteriors a tenth too narrow: the biases of the diagonals' logarithms.
+// Distances between components are told in widths and shrink with them; the correction, which leaves them, has to make
+// the components wider by more than a tenth.
 Model narrowed(Model model) {
-  const size_t N = static_cast<size_t>(model.info.network.mixture.components), M = static_cast<size_t>(model.info.network.mixture.parameters);
+  const size_t N = static_cast<size_t>(model.info.network.mixture.components),
+               M = static_cast<size_t>(model.info.network.mixture.parameters);
   const WeightBlock& bias = model.network.blocks().back();
   EXPECT_EQ(bias.name, "decoder.last.bias");
   for (size_t i = N * (1 + M); i < N * (1 + 2 * M); ++i) model.network.weights()[bias.offset + i] += std::log(1.1f);

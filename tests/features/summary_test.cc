@@ -1,4 +1,5 @@
-// The fast statistics against their double-precision reference, on trajectories of the shipped systems and on extreme ones.
+// The fast statistics against their double-precision reference, on trajectories of the shipped systems and on extreme
+// ones.
 #include "penn/features/summary.h"
 
 #include <gtest/gtest.h>
@@ -9,11 +10,11 @@
 #include <set>
 
 #include "penn/base/error.h"
-#include "penn/simulate/simulator.h"
-#include "penn/features/summary_reference.h"
-#include "penn/system/parse_system.h"
-#include "penn/system/load_system.h"
 #include "penn/features/measure_scaling.h"
+#include "penn/features/summary_reference.h"
+#include "penn/simulate/simulator.h"
+#include "penn/system/load_system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {
@@ -178,7 +179,9 @@ std::string message_of(const std::function<void()>& action) {
 }
 
 TEST(summary_test, options_that_make_no_sense_are_refused) {
-  const auto refused = [](const SummaryOptions& options, const ChannelScale& scale = {}) { return message_of([&] { Summary(options, {{scale}}); }); };
+  const auto refused = [](const SummaryOptions& options, const ChannelScale& scale = {}) {
+    return message_of([&] { Summary(options, {{scale}}); });
+  };
   EXPECT_EQ(refused({.lags = {0, 1, 300}}), "summary: lag 300 is too long; 256 is the longest");
   EXPECT_EQ(refused({.lags = {0, 1, 4, 2}}), "summary: lags must ascend");
   EXPECT_EQ(refused({.lags = {1, 2}}), "summary: lags must begin with 0, 1");

@@ -5,12 +5,12 @@
 #include <functional>
 #include <map>
 
+#include "penn/features/definitions.h"
+#include "penn/features/measure_scaling.h"
+#include "penn/features/summary.h"
 #include "penn/noise/noise_reference.h"
 #include "penn/simulate/simulator.h"
-#include "penn/features/definitions.h"
-#include "penn/features/summary.h"
 #include "penn/system/load_system.h"
-#include "penn/features/measure_scaling.h"
 
 namespace penn {
 namespace {
@@ -209,16 +209,22 @@ TEST(summary_theory_test, regression_finds_the_oscillator_and_its_two_noises) {
 }
 
 // Root of the mean square of a coefficient's error, which varies from one trajectory to the next: log-normally, nearly.
-double error(const Features& f, const std::string& name) { return std::exp(f["x log error of " + name] + std::pow(f.sd.at("x log error of " + name), 2)); }
+double error(const Features& f, const std::string& name) {
+  return std::exp(f["x log error of " + name] + std::pow(f.sd.at("x log error of " + name), 2));
+}
 
-// What the regressions call the error of a coefficient is its spread from one trajectory to the next. 400 of them tell a spread to 3.5 %. The first regression weighs
-// increments d by w = 1/(1 + (d / 4 s)^2), s their geometric mean, and tells the error as if w were given: the spread is smaller, by sqrt(E w^2 d^2 / E w d^2).
+// What the regressions call the error of a coefficient is its spread from one trajectory to the next. 400 of them tell
+// a spread to 3.5 %. The first regression weighs increments d by w = 1/(1 + (d / 4 s)^2), s their geometric mean, and
+// tells the error as if w were given: the spread is smaller, by sqrt(E w^2 d^2 / E w d^2).
 TEST(summary_theory_test, errors_of_coefficients_are_their_spread) {
   const int64_t B = 400, n = 2000;
-  const auto relaxation = trajectories(B, n, [&](int64_t b, int64_t t, const auto& x) { return t == 0 ? normal(b, 0, t) : 0.9 * x[t - 1] + 0.436 * normal(b, 0, t); });
+  const auto relaxation = trajectories(B, n, [&](int64_t b, int64_t t, const auto& x) {
+    return t == 0 ? normal(b, 0, t) : 0.9 * x[t - 1] + 0.436 * normal(b, 0, t);
+  });
   const Features f = features(relaxation, B, n, {{ChannelScale{}}});
   const auto weight = [](double g) { return 1 / (1 + std::pow(g / (4 * std::exp(kLogSize)), 2)); };
-  const double weighed = std::sqrt(integrate_normal([&](double g) { return std::pow(weight(g) * g, 2); }) / integrate_normal([&](double g) { return weight(g) * g * g; }));
+  const double weighed = std::sqrt(integrate_normal([&](double g) { return std::pow(weight(g) * g, 2); }) /
+                                   integrate_normal([&](double g) { return weight(g) * g * g; }));
   for (const std::string term : {"1", "u", "u^2", "u^3"}) {
     const std::string name = "increment on " + term;
     const double slope = 3 / std::cosh(f["x " + name]);  // of asinh(3 b)

@@ -10,9 +10,9 @@
 #include <numbers>
 #include <vector>
 
-#include "penn/posterior/linear_algebra.h"
 #include "penn/likelihood/exact_likelihood.h"
 #include "penn/noise/fractional.h"
+#include "penn/posterior/linear_algebra.h"
 
 namespace penn::brute_force {
 

@@ -6,8 +6,8 @@
 
 #include "brute_force.h"
 #include "penn/likelihood/stable_density.h"
-#include "penn/system/parse_system.h"
 #include "penn/system/load_system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <functional>
 
+#include "penn/likelihood/lattice_quadrature.h"
 #include "penn/posterior/draw_stream.h"
 #include "penn/posterior/normal.h"
 #include "penn/posterior/ou_posterior.h"
-#include "penn/likelihood/lattice_quadrature.h"
 #include "penn/simulate/simulator.h"
 #include "penn/system/load_system.h"
 

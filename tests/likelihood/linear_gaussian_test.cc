@@ -4,8 +4,8 @@
 #include "brute_force.h"
 #include "penn/posterior/ou_posterior.h"
 #include "penn/simulate/simulator.h"
-#include "penn/system/parse_system.h"
 #include "penn/system/load_system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "penn/posterior/linear_algebra.h"
 #include "penn/noise/fractional.h"
+#include "penn/posterior/linear_algebra.h"
 
 namespace penn {
 namespace {

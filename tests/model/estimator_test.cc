@@ -7,9 +7,9 @@
 #include "base/files_for_tests.h"
 #include "network/reference.h"
 #include "penn/base/error.h"
-#include "penn/simulate/batch_stream.h"
-#include "penn/posterior/normal.h"
 #include "penn/network/mixture_output.h"
+#include "penn/posterior/normal.h"
+#include "penn/simulate/batch_stream.h"
 #include "penn/system/load_system.h"
 
 namespace penn {
@@ -18,11 +18,13 @@ namespace {
 // A model with random weights, its outputs enlarged so that widths and couplings of many sizes occur.
 Model random_model(const std::string& name, bool paper) {
   const SystemChoice choice = load_system(name);
-  const int d = static_cast<int>(choice.system.observations[static_cast<size_t>(choice.observation)].channels.size()), M = static_cast<int>(choice.system.parameters.size());
+  const int d = static_cast<int>(choice.system.observations[static_cast<size_t>(choice.observation)].channels.size()),
+            M = static_cast<int>(choice.system.parameters.size());
   NetworkOptions options = paper ? paper_network(d, M) : fast_network(d, M);
   options.lstm_hidden = 20, options.lstm_layers = 2, options.decoder_width = 50;
   options.length_low = 50, options.length_high = 200;
-  options.sampling_low = choice.system.simulation.sampling.low, options.sampling_high = choice.system.simulation.sampling.high;
+  options.sampling_low = choice.system.simulation.sampling.low,
+  options.sampling_high = choice.system.simulation.sampling.high;
   Model model{"random", {}, choice.system, choice.observation, Network(options)};
   model.network.set_random_weights(3);
   const TrajectoryBatch set = simulate_set(choice.system, choice.observation, {.seed = 1, .length = 100}, 100).all;
@@ -36,7 +38,8 @@ Model random_model(const std::string& name, bool paper) {
   Familiarity& f = model.info.familiarity;
   f.mean.assign(E, 0), f.spread = {1, 1}, f.directions.assign(2 * E, 0);
   f.directions[0] = f.directions[E + 1] = 1;
-  for (int i = 0; i <= 1000; ++i) f.inside.push_back(0.01f * static_cast<float>(i)), f.outside.push_back(0.3f * static_cast<float>(i));
+  for (int i = 0; i <= 1000; ++i)
+    f.inside.push_back(0.01f * static_cast<float>(i)), f.outside.push_back(0.3f * static_cast<float>(i));
   return model;
 }
 
@@ -45,14 +48,20 @@ TEST(estimator_test, an_estimate_is_the_mixture_of_the_raw_output_in_the_paramet
     const Model model = random_model("soup", paper);
     const TrajectoryBatch set = simulate_set(model.system, 0, {.seed = 6, .length = 100}, 3).all;
     const std::vector<Estimate> estimates = Estimator(model).estimate(set.z.data(), 3, 100, set.sampling.data());
-    std::vector<float> embedding(static_cast<size_t>(3 * model.network.embedding_size())), raw(static_cast<size_t>(3 * model.network.output_size()));
+    std::vector<float> embedding(static_cast<size_t>(3 * model.network.embedding_size())),
+        raw(static_cast<size_t>(3 * model.network.output_size()));
     model.network.embed(set.z.data(), 3, 100, set.sampling.data(), embedding.data(), 1);
     model.network.decode(embedding.data(), 3, raw.data(), 1);
     const Range a = model.system.parameters[0].range, b = model.system.parameters[1].range;
     const double s[2] = {0.3, -0.2}, wide[2] = {a.high - a.low, b.high - b.low};
     for (size_t i = 0; i < 3; ++i) {
-      const double expected = reference::log_density(model.info.network.mixture, reference::as_doubles(raw.data() + i * static_cast<size_t>(model.network.output_size()), static_cast<size_t>(model.network.output_size())), s);
-      double theta[2] = {a.low + (s[0] + 1) / 2 * wide[0], b.low + (s[1] + 1) / 2 * wide[1]}, jacobian = std::log(wide[0] / 2) + std::log(wide[1] / 2);
+      const double expected = reference::log_density(
+          model.info.network.mixture,
+          reference::as_doubles(raw.data() + i * static_cast<size_t>(model.network.output_size()),
+                                static_cast<size_t>(model.network.output_size())),
+          s);
+      double theta[2] = {a.low + (s[0] + 1) / 2 * wide[0], b.low + (s[1] + 1) / 2 * wide[1]},
+             jacobian = std::log(wide[0] / 2) + std::log(wide[1] / 2);
       if (!paper) {
         theta[0] = a.low + wide[0] * normal_cdf(s[0]), theta[1] = b.low + wide[1] * normal_cdf(s[1]);
         jacobian = std::log(wide[0] * normal_density(s[0])) + std::log(wide[1] * normal_density(s[1]));
@@ -75,8 +84,10 @@ TEST(estimator_test, estimates_do_not_depend_on_neighbours_or_threads) {
         ASSERT_EQ(a.posterior.components(), b.posterior.components());
         for (size_t j = 0; j < a.posterior.components(); ++j) {
           EXPECT_EQ(a.posterior.mixture().log_weight(j), b.posterior.mixture().log_weight(j));
-          for (size_t k = 0; k < M; ++k) EXPECT_EQ(a.posterior.mixture().component_mean(j)[k], b.posterior.mixture().component_mean(j)[k]);
-          for (size_t k = 0; k < M * M; ++k) EXPECT_EQ(a.posterior.mixture().factor(j)[k], b.posterior.mixture().factor(j)[k]);
+          for (size_t k = 0; k < M; ++k)
+            EXPECT_EQ(a.posterior.mixture().component_mean(j)[k], b.posterior.mixture().component_mean(j)[k]);
+          for (size_t k = 0; k < M * M; ++k)
+            EXPECT_EQ(a.posterior.mixture().factor(j)[k], b.posterior.mixture().factor(j)[k]);
         }
       };
       for (const int threads : {2, 3, 5}) {
@@ -85,7 +96,8 @@ TEST(estimator_test, estimates_do_not_depend_on_neighbours_or_threads) {
       }
       const Estimator two(model, 2);
       for (const int64_t b : {int64_t{0}, int64_t{17}, int64_t{511}, int64_t{512}, B - 1})
-        expect_same(all[static_cast<size_t>(b)], two.estimate(set.z.data() + b * n * d, 1, n, set.sampling.data() + b)[0]);
+        expect_same(all[static_cast<size_t>(b)],
+                    two.estimate(set.z.data() + b * n * d, 1, n, set.sampling.data() + b)[0]);
     }
 }
 

@@ -19,7 +19,8 @@ Familiarity plane() {
   std::normal_distribution<double> normal;
   std::vector<float> in, out;
   for (int i = 0; i < 100000; ++i) {
-    const float e[3] = {static_cast<float>(1 + 2 * normal(random)), static_cast<float>(2 + normal(random)), static_cast<float>(3 + 0.01 * normal(random))};
+    const float e[3] = {static_cast<float>(1 + 2 * normal(random)), static_cast<float>(2 + normal(random)),
+                        static_cast<float>(3 + 0.01 * normal(random))};
     double a = 0, b = 0;
     f.distances(e, a, b);
     in.push_back(static_cast<float>(a));
@@ -38,13 +39,14 @@ TEST(familiarity_test, distances_are_hotellings_and_the_residual) {
   const float e[3] = {5, 1, 3.5f};
   double in = 0, out = 0;
   f.distances(e, in, out);
-  EXPECT_NEAR(in, 4 + 1, 1e-6);       // (4/2)^2 + 1^2
-  EXPECT_NEAR(out, 0.25, 1e-6);       // 0.5^2
+  EXPECT_NEAR(in, 4 + 1, 1e-6);  // (4/2)^2 + 1^2
+  EXPECT_NEAR(out, 0.25, 1e-6);  // 0.5^2
 }
 
 TEST(familiarity_test, shares_are_those_of_the_chi_square_law) {
   const Familiarity f = plane();
-  // In the plane with Q typical: P(chi^2_2 > 9.21) = 1 %, and twice the smaller share is 2 %. Tolerance: 3 SD of a 1 % count in 1e5, and the table's step.
+  // In the plane with Q typical: P(chi^2_2 > 9.21) = 1 %, and twice the smaller share is 2 %. Tolerance: 3 SD of a 1 %
+  // count in 1e5, and the table's step.
   const float rare[3] = {1 + 2 * std::sqrt(9.2103f), 2, 3.004f};
   EXPECT_NEAR(f.share_beyond(rare), 0.02, 0.004);
   const float centre[3] = {1, 2, 3.004f};

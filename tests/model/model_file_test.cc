@@ -32,8 +32,10 @@ TEST(model_file_test, a_model_is_known_by_its_content_whatever_its_name_and_even
 
 TEST(model_file_test, no_system_file_array_or_directory_is_taken_for_a_model) {
   const TestDirectory folder;
-  for (const auto& entry : fs::directory_iterator(fs::path(PENN_SOURCE_DIR) / "systems")) EXPECT_FALSE(has_tensors(entry.path())) << entry.path();
-  for (const std::string& bytes : {std::string(), std::string("{}"), std::string("12345678{\"a\": 1}"), std::string("\x93NUMPY\x01\0v\0{'descr'", 18)}) {
+  for (const auto& entry : fs::directory_iterator(fs::path(PENN_SOURCE_DIR) / "systems"))
+    EXPECT_FALSE(has_tensors(entry.path())) << entry.path();
+  for (const std::string& bytes : {std::string(), std::string("{}"), std::string("12345678{\"a\": 1}"),
+                                   std::string("\x93NUMPY\x01\0v\0{'descr'", 18)}) {
     write_whole(folder / "file.safetensors", bytes);
     EXPECT_FALSE(has_tensors(folder / "file.safetensors")) << bytes;
   }
@@ -54,7 +56,8 @@ TEST(model_file_test, a_shipped_model_is_found_by_the_name_of_its_system_and_obs
 }
 
 // A file with one entry of its description of the network changed.
-std::string refusal_after(const fs::path& from, const fs::path& to, const std::function<void(nlohmann::json&)>& change) {
+std::string refusal_after(const fs::path& from, const fs::path& to,
+                          const std::function<void(nlohmann::json&)>& change) {
   const SafetensorsFile file(from);
   Metadata metadata = file.metadata();
   nlohmann::json network = nlohmann::json::parse(metadata["network"]);
@@ -74,9 +77,13 @@ std::string refusal_after(const fs::path& from, const fs::path& to, const std::f
 TEST(model_file_test, models_of_version_0_1_that_cannot_be_run_are_refused_with_the_advice_to_train_again) {
   const TestDirectory folder;
   const fs::path soup = fs::path(PENN_SOURCE_DIR) / "models/soup.safetensors", old = folder / "old.safetensors";
-  for (const std::string& text : {refusal_after(soup, old, [](nlohmann::json& n) { n["encoder_settings"]["statistics"]["version"] = 2; }),
-                                  refusal_after(soup, old, [](nlohmann::json& n) { n["link"] = "relative"; }), refusal_after(kTiny, old, [](nlohmann::json& n) { n["link"] = "relative"; }),
-                                  refusal_after(soup, old, [](nlohmann::json& n) { n["encoders"] = {"statistics", "convolution"}; })}) {
+  for (const std::string& text :
+       {refusal_after(soup, old, [](nlohmann::json& n) { n["encoder_settings"]["statistics"]["version"] = 2; }),
+        refusal_after(soup, old, [](nlohmann::json& n) { n["link"] = "relative"; }),
+        refusal_after(kTiny, old, [](nlohmann::json& n) { n["link"] = "relative"; }),
+        refusal_after(soup, old, [](nlohmann::json& n) {
+          n["encoders"] = {"statistics", "convolution"};
+        })}) {
     EXPECT_NE(text.find("old.safetensors"), std::string::npos) << text;
     EXPECT_NE(text.find("train the model again"), std::string::npos) << text;
   }
@@ -89,7 +96,8 @@ TEST(model_file_test, a_model_comes_back_as_it_was_saved) {
   save_model(folder / "b", open_model(folder / "a"));
   EXPECT_EQ(read_whole(folder / "a"), read_whole(folder / "b"));
   const Model again = open_model(folder / "a");
-  EXPECT_TRUE(std::equal(model.network.weights().begin(), model.network.weights().end(), again.network.weights().begin()));
+  EXPECT_TRUE(
+      std::equal(model.network.weights().begin(), model.network.weights().end(), again.network.weights().begin()));
   EXPECT_EQ(model.info.widths.factors, again.info.widths.factors);
   EXPECT_EQ(model.info.validation_nll, again.info.validation_nll);
   EXPECT_EQ(model.info.network, again.info.network);

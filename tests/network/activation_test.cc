@@ -24,16 +24,36 @@ double largest_error(F (*f)(F), double (*reference)(double), double low, double 
 
 // The bounds are those stated in activation.h.
 TEST(activation_test, functions_keep_their_stated_errors) {
-  EXPECT_LT(largest_error(penn::expm1, [](double x) { return std::expm1(x); }, -80, 80, true), 4e-7);
-  EXPECT_LT(largest_error(penn::expm1, [](double x) { return std::expm1(x); }, -1, 1, true), 4e-7);
-  EXPECT_LT(largest_error(penn::expm1, [](double x) { return std::expm1(x); }, -1e-3, 1e-3, true), 4e-7);
-  EXPECT_LT(largest_error(penn::elu, [](double x) { return x > 0 ? x : std::expm1(x); }, -20, 20, true), 4e-7);
-  EXPECT_LT(largest_error(penn::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 80, true), 5e-7);
-  EXPECT_LT(largest_error(penn::tanh, [](double x) { return std::tanh(x); }, -12, 12, true), 6e-7);
-  EXPECT_LT(largest_error(penn::tanh, [](double x) { return std::tanh(x); }, -1e-4, 1e-4, true), 6e-7);
-  EXPECT_LT(largest_error(penn::asinh, [](double x) { return std::asinh(x); }, -1, 1, false), 3e-7);
-  EXPECT_LT(largest_error(penn::asinh, [](double x) { return std::asinh(x); }, 1, 1e6, true), 3e-7);
-  EXPECT_LT(largest_error(penn::asinh, [](double x) { return std::asinh(x); }, -1e17, -1, true), 3e-7);
+  EXPECT_LT(largest_error(
+                penn::expm1, [](double x) { return std::expm1(x); }, -80, 80, true),
+            4e-7);
+  EXPECT_LT(largest_error(
+                penn::expm1, [](double x) { return std::expm1(x); }, -1, 1, true),
+            4e-7);
+  EXPECT_LT(largest_error(
+                penn::expm1, [](double x) { return std::expm1(x); }, -1e-3, 1e-3, true),
+            4e-7);
+  EXPECT_LT(largest_error(
+                penn::elu, [](double x) { return x > 0 ? x : std::expm1(x); }, -20, 20, true),
+            4e-7);
+  EXPECT_LT(largest_error(
+                penn::sigmoid, [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 80, true),
+            5e-7);
+  EXPECT_LT(largest_error(
+                penn::tanh, [](double x) { return std::tanh(x); }, -12, 12, true),
+            6e-7);
+  EXPECT_LT(largest_error(
+                penn::tanh, [](double x) { return std::tanh(x); }, -1e-4, 1e-4, true),
+            6e-7);
+  EXPECT_LT(largest_error(
+                penn::asinh, [](double x) { return std::asinh(x); }, -1, 1, false),
+            3e-7);
+  EXPECT_LT(largest_error(
+                penn::asinh, [](double x) { return std::asinh(x); }, 1, 1e6, true),
+            3e-7);
+  EXPECT_LT(largest_error(
+                penn::asinh, [](double x) { return std::asinh(x); }, -1e17, -1, true),
+            3e-7);
 }
 
 TEST(activation_test, functions_saturate_and_pass_nan_on) {

@@ -22,13 +22,21 @@ struct Pass {
   std::vector<float> weights, embedding, draw, raw, dembedding, gradient;
   int64_t B;
   Pass(const Case& c, int64_t rows)
-      : decoder(list, c.inputs, c.width, c.blocks, c.outputs, c.has_projection), weights(random_floats(list.size(), 1, 0.4)), embedding(random_floats(static_cast<size_t>(rows * c.inputs), 2)),
-        draw(random_floats(static_cast<size_t>(rows * c.outputs), 3)), raw(draw.size()), dembedding(embedding.size()), gradient(weights.size()), B(rows) {}
+      : decoder(list, c.inputs, c.width, c.blocks, c.outputs, c.has_projection),
+        weights(random_floats(list.size(), 1, 0.4)),
+        embedding(random_floats(static_cast<size_t>(rows * c.inputs), 2)),
+        draw(random_floats(static_cast<size_t>(rows * c.outputs), 3)),
+        raw(draw.size()),
+        dembedding(embedding.size()),
+        gradient(weights.size()),
+        B(rows) {}
   // In ranges of so many rows, the gradient in so many columns of each matrix.
   void run(int64_t rows, int64_t gradient_columns, int64_t shard = 96) {
     Decoder::State state = decoder.make_state(B, true);
-    for (int64_t first = 0; first < B; first += rows) decoder.forward(weights.data(), embedding.data(), first, std::min(B, first + rows), state, raw.data());
-    for (int64_t first = 0; first < B; first += rows) decoder.backward(weights.data(), draw.data(), first, std::min(B, first + rows), state, dembedding.data());
+    for (int64_t first = 0; first < B; first += rows)
+      decoder.forward(weights.data(), embedding.data(), first, std::min(B, first + rows), state, raw.data());
+    for (int64_t first = 0; first < B; first += rows)
+      decoder.backward(weights.data(), draw.data(), first, std::min(B, first + rows), state, dembedding.data());
     for (const Decoder::GradientTerm& term : decoder.gradient_terms(state, embedding.data(), draw.data()))
       for (int64_t first = 0; first < term.layer->inputs; first += gradient_columns)
         dense_gradient(term, B, shard, first, std::min(term.layer->inputs, first + gradient_columns), gradient.data());
@@ -46,7 +54,8 @@ TEST(decoder_test, values_and_gradients_follow_the_definition) {
     const auto rows = [&](const std::vector<double>& w, const std::vector<double>& e) {
       std::vector<double> all;
       for (int64_t b = 0; b < pass.B; ++b) {
-        const Row raw = reference::decode(pass.list.blocks(), w, Row(e.begin() + b * c.inputs, e.begin() + (b + 1) * c.inputs));
+        const Row raw =
+            reference::decode(pass.list.blocks(), w, Row(e.begin() + b * c.inputs, e.begin() + (b + 1) * c.inputs));
         all.insert(all.end(), raw.begin(), raw.end());
       }
       return all;
@@ -57,8 +66,10 @@ TEST(decoder_test, values_and_gradients_follow_the_definition) {
       for (size_t i = 0; i < raw.size(); ++i) sum += raw[i] * pass.draw[i];
       return sum;
     };
-    const std::vector<double> embedding(pass.embedding.begin(), pass.embedding.end()), expected = rows(weights, embedding);
-    for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(pass.raw[i], expected[i], 3e-6 * (1 + std::fabs(expected[i])));
+    const std::vector<double> embedding(pass.embedding.begin(), pass.embedding.end()),
+        expected = rows(weights, embedding);
+    for (size_t i = 0; i < expected.size(); ++i)
+      EXPECT_NEAR(pass.raw[i], expected[i], 3e-6 * (1 + std::fabs(expected[i])));
     const auto differences = [&](std::vector<double> values, const std::vector<float>& got, auto f, const char* what) {
       for (size_t i = 0; i < values.size(); ++i) {
         const double x = values[i];
@@ -70,8 +81,10 @@ TEST(decoder_test, values_and_gradients_follow_the_definition) {
         EXPECT_NEAR(got[i], slope, 1e-5 * (1 + std::fabs(slope))) << what << " " << i;
       }
     };
-    differences(weights, pass.gradient, [&](const std::vector<double>& w) { return loss(w, embedding); }, "weight");
-    differences(embedding, pass.dembedding, [&](const std::vector<double>& e) { return loss(weights, e); }, "embedding");
+    differences(
+        weights, pass.gradient, [&](const std::vector<double>& w) { return loss(w, embedding); }, "weight");
+    differences(
+        embedding, pass.dembedding, [&](const std::vector<double>& e) { return loss(weights, e); }, "embedding");
   }
 }
 

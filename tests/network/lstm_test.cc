@@ -1,4 +1,5 @@
-// The LSTM against its definition in doubles: values by plain loops, gradients by differences. (tests/referee compares with LibTorch at larger sizes.)
+// The LSTM against its definition in doubles: values by plain loops, gradients by differences. (tests/referee compares
+// with LibTorch at larger sizes.)
 #include "penn/network/lstm.h"
 
 #include <gtest/gtest.h>
@@ -14,10 +15,13 @@ namespace {
 
 using reference::random_floats;
 
-double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
+double sigmoid_of(double x) {
+  return 1 / (1 + std::exp(-x));
+}
 
 // mean over t of the last layer's h: (H). x (T, C).
-std::vector<double> mean_by_definition(const LstmShape& s, const std::vector<double>& weights, const double* x, int64_t T) {
+std::vector<double> mean_by_definition(const LstmShape& s, const std::vector<double>& weights, const double* x,
+                                       int64_t T) {
   const int H = s.hidden;
   std::vector<std::vector<double>> h(static_cast<size_t>(s.layers), std::vector<double>(static_cast<size_t>(H))), c = h;
   std::vector<double> mean(static_cast<size_t>(H));
@@ -43,7 +47,8 @@ std::vector<double> mean_by_definition(const LstmShape& s, const std::vector<dou
       }
       input = ho;
     }
-    for (int k = 0; k < H; ++k) mean[static_cast<size_t>(k)] += h.back()[static_cast<size_t>(k)] / static_cast<double>(T);
+    for (int k = 0; k < H; ++k)
+      mean[static_cast<size_t>(k)] += h.back()[static_cast<size_t>(k)] / static_cast<double>(T);
   }
   return mean;
 }
@@ -52,15 +57,21 @@ struct Result {
   std::vector<float> mean, gradient;
 };
 
-Result run(const LstmShape& s, int64_t B, int64_t T, const std::vector<float>& weights, const std::vector<float>& x, const std::vector<float>& dmean, LstmMemory memory) {
+Result run(const LstmShape& s, int64_t B, int64_t T, const std::vector<float>& weights, const std::vector<float>& x,
+           const std::vector<float>& dmean, LstmMemory memory) {
   const LstmPass pass(s, B, T, weights.data(), memory);
   Result result{std::vector<float>(static_cast<size_t>(B * s.hidden)), std::vector<float>(weights.size(), 0.0f)};
-  AlignedVector<float> saved(static_cast<size_t>(pass.tiles()) * pass.saved_floats_per_tile()), gradients(static_cast<size_t>(pass.tiles()) * pass.gradient_floats_per_tile());
+  AlignedVector<float> saved(static_cast<size_t>(pass.tiles()) * pass.saved_floats_per_tile()),
+      gradients(static_cast<size_t>(pass.tiles()) * pass.gradient_floats_per_tile());
   for (int64_t tile = 0; tile < pass.tiles(); ++tile)
-    pass.forward(tile, x.data(), result.mean.data(), s.hidden, memory == LstmMemory::kNothing ? nullptr : saved.data() + static_cast<size_t>(tile) * pass.saved_floats_per_tile());
+    pass.forward(tile, x.data(), result.mean.data(), s.hidden,
+                 memory == LstmMemory::kNothing
+                     ? nullptr
+                     : saved.data() + static_cast<size_t>(tile) * pass.saved_floats_per_tile());
   if (memory == LstmMemory::kNothing) return result;
   for (int64_t tile = 0; tile < pass.tiles(); ++tile)
-    pass.backward(tile, x.data(), dmean.data(), s.hidden, saved.data() + static_cast<size_t>(tile) * pass.saved_floats_per_tile(),
+    pass.backward(tile, x.data(), dmean.data(), s.hidden,
+                  saved.data() + static_cast<size_t>(tile) * pass.saved_floats_per_tile(),
                   gradients.data() + static_cast<size_t>(tile) * pass.gradient_floats_per_tile());
   pass.add_gradients(gradients.data(), result.gradient.data());
   return result;
@@ -69,7 +80,9 @@ Result run(const LstmShape& s, int64_t B, int64_t T, const std::vector<float>& w
 TEST(lstm_test, values_and_gradients_follow_the_definition) {
   const LstmShape s{.channels = 2, .hidden = 3, .layers = 2};
   const int64_t B = 3, T = 21;  // more than one chunk of 16 steps
-  const std::vector<float> weights = random_floats(s.weight_count(), 1, 0.6), x = random_floats(static_cast<size_t>(B * T * 2), 2), dmean = random_floats(static_cast<size_t>(B * 3), 3);
+  const std::vector<float> weights = random_floats(s.weight_count(), 1, 0.6),
+                           x = random_floats(static_cast<size_t>(B * T * 2), 2),
+                           dmean = random_floats(static_cast<size_t>(B * 3), 3);
   const std::vector<double> exact(weights.begin(), weights.end()), input(x.begin(), x.end());
   const auto loss = [&](const std::vector<double>& w) {
     double sum = 0;
@@ -85,7 +98,8 @@ TEST(lstm_test, values_and_gradients_follow_the_definition) {
       const std::vector<double> mean = mean_by_definition(s, exact, input.data() + b * T * 2, T);
       for (size_t k = 0; k < 3; ++k) EXPECT_NEAR(result.mean[static_cast<size_t>(b) * 3 + k], mean[k], 2e-6);
     }
-    for (size_t i = 0; i < weights.size(); ++i) {  // differences of step 1e-5 in doubles: exact to 1e-9; floats give 1e-6 of the largest
+    for (size_t i = 0; i < weights.size();
+         ++i) {  // differences of step 1e-5 in doubles: exact to 1e-9; floats give 1e-6 of the largest
       std::vector<double> w = exact;
       w[i] = exact[i] + 1e-5;
       const double above = loss(w);
@@ -98,8 +112,11 @@ TEST(lstm_test, values_and_gradients_follow_the_definition) {
 TEST(lstm_test, what_is_kept_does_not_change_a_bit) {
   for (const auto& [B, T] : {std::pair<int64_t, int64_t>{1, 1}, {kTileLanes, 16}, {2 * kTileLanes + 5, 50}}) {
     const LstmShape s{.channels = 1, .hidden = 10, .layers = 3};
-    const std::vector<float> weights = random_floats(s.weight_count(), 4, 0.4), x = random_floats(static_cast<size_t>(B * T), 5), dmean = random_floats(static_cast<size_t>(B * 10), 6);
-    const Result all = run(s, B, T, weights, x, dmean, LstmMemory::kEverything), some = run(s, B, T, weights, x, dmean, LstmMemory::kRecompute);
+    const std::vector<float> weights = random_floats(s.weight_count(), 4, 0.4),
+                             x = random_floats(static_cast<size_t>(B * T), 5),
+                             dmean = random_floats(static_cast<size_t>(B * 10), 6);
+    const Result all = run(s, B, T, weights, x, dmean, LstmMemory::kEverything),
+                 some = run(s, B, T, weights, x, dmean, LstmMemory::kRecompute);
     EXPECT_EQ(all.mean, some.mean);
     EXPECT_EQ(all.gradient, some.gradient);
     EXPECT_EQ(all.mean, run(s, B, T, weights, x, dmean, LstmMemory::kNothing).mean);
@@ -109,7 +126,8 @@ TEST(lstm_test, what_is_kept_does_not_change_a_bit) {
 TEST(lstm_test, a_trajectory_does_not_depend_on_its_neighbours) {
   const LstmShape s{.channels = 2, .hidden = 7, .layers = 2};
   const int64_t B = kTileLanes + 3, T = 40;
-  const std::vector<float> weights = random_floats(s.weight_count(), 7, 0.5), x = random_floats(static_cast<size_t>(B * T * 2), 8);
+  const std::vector<float> weights = random_floats(s.weight_count(), 7, 0.5),
+                           x = random_floats(static_cast<size_t>(B * T * 2), 8);
   const Result all = run(s, B, T, weights, x, {}, LstmMemory::kNothing);
   for (int64_t b = 0; b < B; ++b) {
     const std::vector<float> own(x.begin() + b * T * 2, x.begin() + (b + 1) * T * 2);
@@ -123,7 +141,8 @@ TEST(lstm_test, an_encoder_gives_the_same_bits_on_any_number_of_threads) {
   options.lstm_hidden = 12, options.lstm_layers = 2;
   WeightList list;
   LstmEncoder encoder(list, options);
-  const std::vector<float> weights = random_floats(list.size(), 9, 0.3), z = random_floats(100 * 30, 10, 5), dout = random_floats(100 * 12, 11);
+  const std::vector<float> weights = random_floats(list.size(), 9, 0.3), z = random_floats(100 * 30, 10, 5),
+                           dout = random_floats(100 * 12, 11);
   encoder.fit_input_scaling(z.data(), 100, 30);
   std::vector<float> first_out, first_gradient;
   for (const int threads : {1, 2, 3, 5}) {

@@ -18,7 +18,8 @@ using reference::as_doubles, reference::random_floats, reference::Row;
 std::vector<MixtureShape> shapes() {
   std::vector<MixtureShape> list;
   for (const char* parameterisation : {"direct", "widths"})
-    for (const auto& [M, N, full] : {std::tuple{1, 1, true}, {1, 4, true}, {2, 3, true}, {5, 10, true}, {3, 2, false}, {8, 5, false}})
+    for (const auto& [M, N, full] :
+         {std::tuple{1, 1, true}, {1, 4, true}, {2, 3, true}, {5, 10, true}, {3, 2, false}, {8, 5, false}})
       for (const bool floor : {false, true}) {
         MixtureShape s{M, N, full, parameterisation, {}};
         if (floor)
@@ -29,7 +30,8 @@ std::vector<MixtureShape> shapes() {
 }
 
 std::string name(const MixtureShape& s) {
-  return s.parameterisation + " " + std::to_string(s.parameters) + " " + std::to_string(s.components) + (s.full ? " full" : " diagonal") + (s.precision_floor.empty() ? "" : " floor");
+  return s.parameterisation + " " + std::to_string(s.parameters) + " " + std::to_string(s.components) +
+         (s.full ? " full" : " diagonal") + (s.precision_floor.empty() ? "" : " floor");
 }
 
 struct Rows {
@@ -37,13 +39,22 @@ struct Rows {
   std::vector<double> log_q, weights;
   std::vector<uint8_t> bad;
   Rows(const MixtureShape& s, size_t B, uint64_t seed)
-      : raw(random_floats(B * static_cast<size_t>(s.size()), seed, 0.7)), theta(random_floats(B * static_cast<size_t>(s.parameters), seed + 1, 0.5)), gradient(raw.size()), log_q(B),
-        weights(B * static_cast<size_t>(s.components)), bad(B) {}
+      : raw(random_floats(B * static_cast<size_t>(s.size()), seed, 0.7)),
+        theta(random_floats(B * static_cast<size_t>(s.parameters), seed + 1, 0.5)),
+        gradient(raw.size()),
+        log_q(B),
+        weights(B * static_cast<size_t>(s.components)),
+        bad(B) {}
   void compute(const MixtureShape& s, double auxiliary = 0) {
-    mixture_rows(s, 0, static_cast<int64_t>(log_q.size()), raw.data(), theta.data(), auxiliary, log_q.data(), bad.data(), weights.data(), gradient.data());
+    mixture_rows(s, 0, static_cast<int64_t>(log_q.size()), raw.data(), theta.data(), auxiliary, log_q.data(),
+                 bad.data(), weights.data(), gradient.data());
   }
-  Row row(const MixtureShape& s, size_t b) const { return as_doubles(&raw[b * static_cast<size_t>(s.size())], static_cast<size_t>(s.size())); }
-  Row theta_of(const MixtureShape& s, size_t b) const { return as_doubles(&theta[b * static_cast<size_t>(s.parameters)], static_cast<size_t>(s.parameters)); }
+  Row row(const MixtureShape& s, size_t b) const {
+    return as_doubles(&raw[b * static_cast<size_t>(s.size())], static_cast<size_t>(s.size()));
+  }
+  Row theta_of(const MixtureShape& s, size_t b) const {
+    return as_doubles(&theta[b * static_cast<size_t>(s.parameters)], static_cast<size_t>(s.parameters));
+  }
 };
 
 TEST(mixture_output_test, log_density_follows_the_definition) {
@@ -65,7 +76,8 @@ TEST(mixture_output_test, log_density_follows_the_definition) {
   }
 }
 
-// Central differences with h = 1e-5: truncation and rounding both near 1e-10 times the size of the function. The gradient is rounded to floats.
+// Central differences with h = 1e-5: truncation and rounding both near 1e-10 times the size of the function. The
+// gradient is rounded to floats.
 TEST(mixture_output_test, gradient_equals_finite_differences_with_and_without_the_auxiliary_term) {
   for (const MixtureShape& s : shapes())
     for (const double auxiliary : {0.0, 0.5}) {
@@ -73,14 +85,18 @@ TEST(mixture_output_test, gradient_equals_finite_differences_with_and_without_th
       rows.compute(s, auxiliary);
       for (size_t b = 0; b < 2; ++b) {
         const Row theta = rows.theta_of(s, b);
-        const auto objective = [&](const Row& raw) { return reference::log_density(s, raw, theta.data()) + auxiliary * reference::mean_component_log_density(s, raw, theta.data()); };
+        const auto objective = [&](const Row& raw) {
+          return reference::log_density(s, raw, theta.data()) +
+                 auxiliary * reference::mean_component_log_density(s, raw, theta.data());
+        };
         for (size_t i = 0; i < static_cast<size_t>(s.size()); ++i) {
           Row raw = rows.row(s, b);
           raw[i] += 1e-5;
           const double above = objective(raw);
           raw[i] -= 2e-5;
           const double slope = (above - objective(raw)) / 2e-5;
-          EXPECT_NEAR(rows.gradient[b * static_cast<size_t>(s.size()) + i], slope, 2e-7 * (1 + std::fabs(slope))) << name(s) << ", entry " << i;
+          EXPECT_NEAR(rows.gradient[b * static_cast<size_t>(s.size()) + i], slope, 2e-7 * (1 + std::fabs(slope)))
+              << name(s) << ", entry " << i;
         }
       }
     }
@@ -122,7 +138,8 @@ TEST(mixture_output_test, widths_are_exponentials_and_couplings_and_distances_ar
   // logits, means, log scales (component by component), couplings
   const std::vector<float> raw = {0.1f, -0.2f, 0.5f, -0.5f, 0.25f, 0.75f, 3.0f, -1.0f, 7.0f, 20.0f, 1.5f, -2.0f};
   const GaussianMixture q = mixture_of(s, raw.data());
-  const double expected[4] = {0.3 + std::exp(3.0), 0.3 + std::exp(-1.0), 0.3 + std::exp(7.0), 0.3 + std::exp(12.0)};  // the last is capped
+  const double expected[4] = {0.3 + std::exp(3.0), 0.3 + std::exp(-1.0), 0.3 + std::exp(7.0),
+                              0.3 + std::exp(12.0)};  // the last is capped
   for (size_t j = 0; j < 2; ++j) {
     const double* u = q.factor(j);
     EXPECT_NEAR(u[0], expected[2 * j], 1e-12 * expected[2 * j]);
@@ -152,7 +169,8 @@ TEST(mixture_output_test, no_component_is_wider_than_its_parameterisation_or_flo
   EXPECT_NEAR(std::sqrt(mixture_of({1, 1, true, "widths", {}}, narrow.data()).covariance()(0, 0)), 1 / 0.3, 1e-6);
   const MixtureShape s{6, 3, true, "direct", std::vector<double>(6, 0.25)};
   for (uint64_t seed = 0; seed < 50; ++seed) {
-    const GaussianMixture q = mixture_of(s, random_floats(static_cast<size_t>(s.size()), seed, 20).data());  // couplings that run away
+    const GaussianMixture q =
+        mixture_of(s, random_floats(static_cast<size_t>(s.size()), seed, 20).data());  // couplings that run away
     for (size_t j = 0; j < 3; ++j)
       for (size_t k = 0; k < 6; ++k) EXPECT_LT(q.component_covariance(j)(k, k), 4 + 1e-9);
   }
@@ -190,11 +208,13 @@ TEST(mixture_output_test, extreme_entries_give_finite_numbers_or_a_counted_row) 
 }
 
 TEST(mixture_output_test, rows_that_are_not_finite_are_bad_and_the_others_as_without_them) {
-  const float bad_values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity()};
+  const float bad_values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
+                              -std::numeric_limits<float>::infinity()};
   for (const MixtureShape& s : {MixtureShape{2, 3, true, "direct", {}}, MixtureShape{2, 3, true, "widths", {1, 1}}}) {
     const size_t K = static_cast<size_t>(s.size());
     for (const float value : bad_values) {
-      Rows rows(s, K + 4, 11), clean(s, K + 4, 11);  // rows 0 to K - 1: one entry of raw; then one of theta; two good rows
+      Rows rows(s, K + 4, 11),
+          clean(s, K + 4, 11);  // rows 0 to K - 1: one entry of raw; then one of theta; two good rows
       for (size_t k = 0; k < K; ++k) rows.raw[k * K + k] = value;
       rows.theta[2 * K] = value;
       rows.theta[2 * K + 3] = value;
@@ -208,8 +228,10 @@ TEST(mixture_output_test, rows_that_are_not_finite_are_bad_and_the_others_as_wit
       }
       // Without a gradient too.
       std::vector<uint8_t> bad(K + 4);
-      mixture_rows(s, 0, static_cast<int64_t>(K + 4), rows.raw.data(), rows.theta.data(), 0, rows.log_q.data(), bad.data(), nullptr, nullptr);
-      for (size_t b = 0; b < K + 4; ++b) EXPECT_EQ(bad[b], b < K + 2) << name(s) << ", row " << b << ", " << value << ", no gradient";
+      mixture_rows(s, 0, static_cast<int64_t>(K + 4), rows.raw.data(), rows.theta.data(), 0, rows.log_q.data(),
+                   bad.data(), nullptr, nullptr);
+      for (size_t b = 0; b < K + 4; ++b)
+        EXPECT_EQ(bad[b], b < K + 2) << name(s) << ", row " << b << ", " << value << ", no gradient";
     }
     std::vector<float> raw(K, 0.0f);
     raw[1] = bad_values[0];
@@ -221,7 +243,8 @@ TEST(mixture_output_test, all_widths_tiny_is_finite_and_falls_towards_wider) {
   const MixtureShape s{2, 3, true, "direct", {}};
   Rows rows(s, 1, 1);
   std::fill(rows.raw.begin(), rows.raw.end(), 0.0f);
-  std::fill(rows.raw.begin() + 9, rows.raw.begin() + 15, 1e4f);  // u = 10^4: standard deviation 10^-4, a thousand deviations away
+  std::fill(rows.raw.begin() + 9, rows.raw.begin() + 15,
+            1e4f);  // u = 10^4: standard deviation 10^-4, a thousand deviations away
   rows.theta = {0.1f, 0.1f};
   rows.compute(s);
   EXPECT_EQ(rows.bad[0], 0);
@@ -234,7 +257,8 @@ TEST(mixture_output_test, a_row_does_not_depend_on_its_neighbours) {
     Rows all(s, 20, 13), parts(s, 20, 13);
     all.compute(s, 0.3);
     for (int64_t first = 0; first < 20; first += 3)
-      mixture_rows(s, first, std::min<int64_t>(20, first + 3), parts.raw.data(), parts.theta.data(), 0.3, parts.log_q.data(), parts.bad.data(), parts.weights.data(), parts.gradient.data());
+      mixture_rows(s, first, std::min<int64_t>(20, first + 3), parts.raw.data(), parts.theta.data(), 0.3,
+                   parts.log_q.data(), parts.bad.data(), parts.weights.data(), parts.gradient.data());
     EXPECT_EQ(all.log_q, parts.log_q) << name(s);
     EXPECT_EQ(all.weights, parts.weights) << name(s);
     EXPECT_EQ(all.gradient, parts.gradient) << name(s);

@@ -43,7 +43,8 @@ TEST(network_options_test, output_sizes_are_those_of_the_paper) {
 TEST(network_options_test, one_precision_floor_stands_for_all_parameters) {  // in model files of an earlier version
   nlohmann::json json = to_json(unusual());
   json["least_precision"] = 0.25;
-  EXPECT_EQ(network_options_from_json(json).mixture.precision_floor, std::vector<double>(static_cast<size_t>(unusual().mixture.parameters), 0.25));
+  EXPECT_EQ(network_options_from_json(json).mixture.precision_floor,
+            std::vector<double>(static_cast<size_t>(unusual().mixture.parameters), 0.25));
   json["least_precision"] = 0.0;
   EXPECT_TRUE(network_options_from_json(json).mixture.precision_floor.empty());
 }

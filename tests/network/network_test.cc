@@ -30,7 +30,8 @@ NetworkOptions everything() {
 std::vector<float> walks(int64_t B, int64_t n, int64_t d, uint64_t seed) {
   std::vector<float> z = random_floats(static_cast<size_t>(B * n * d), seed);
   for (int64_t b = 0; b < B; ++b)
-    for (int64_t i = d; i < n * d; ++i) z[static_cast<size_t>(b * n * d + i)] += z[static_cast<size_t>(b * n * d + i - d)];
+    for (int64_t i = d; i < n * d; ++i)
+      z[static_cast<size_t>(b * n * d + i)] += z[static_cast<size_t>(b * n * d + i - d)];
   return z;
 }
 
@@ -92,7 +93,8 @@ TEST(network_test, the_raw_output_is_that_of_the_definition) {
     network.decode(embedding.data(), 7, raw.data(), 2);
     const std::vector<double> weights(network.weights().begin(), network.weights().end());
     for (size_t b = 0; b < 7; ++b) {
-      const reference::Row expected = reference::decode(network.blocks(), weights, reference::as_doubles(&embedding[b * E], E));
+      const reference::Row expected =
+          reference::decode(network.blocks(), weights, reference::as_doubles(&embedding[b * E], E));
       for (size_t k = 0; k < K; ++k) EXPECT_NEAR(raw[b * K + k], expected[k], 1e-5 * (1 + std::fabs(expected[k])));
     }
   }
@@ -115,7 +117,8 @@ TEST(network_test, outputs_do_not_depend_on_neighbours_or_threads) {
       std::vector<float> embedding(E), raw(K);
       network.embed(z.data() + b * 80, 1, 40, sampling.data(), embedding.data(), 2);
       network.decode(embedding.data(), 1, raw.data(), 2);
-      EXPECT_EQ(raw, std::vector<float>(first.begin() + b * static_cast<int64_t>(K), first.begin() + (b + 1) * static_cast<int64_t>(K)));
+      EXPECT_EQ(raw, std::vector<float>(first.begin() + b * static_cast<int64_t>(K),
+                                        first.begin() + (b + 1) * static_cast<int64_t>(K)));
     }
     network.decode(nullptr, 0, nullptr, 2);  // nothing in, nothing out
   }
@@ -222,7 +225,10 @@ TEST(network_test, a_file_of_another_network_is_refused) {
   EXPECT_NE(error_text<ModelError>([&] { read_network(file, shorter); }).find("does not belong"), std::string::npos);
   network.weights()[5] = std::numeric_limits<float>::quiet_NaN();
   write_safetensors(folder / "nan", {}, NetworkTensors(network, NetworkTensors::Precision::kFull).views());
-  EXPECT_NE(error_text<ModelError>([&] { read_network(SafetensorsFile(folder / "nan"), fast_network(1, 2)); }).find("not finite"), std::string::npos);
+  EXPECT_NE(error_text<ModelError>([&] {
+              read_network(SafetensorsFile(folder / "nan"), fast_network(1, 2));
+            }).find("not finite"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The network once more, in doubles and plain loops: what the fast code is compared with. No code is shared but the list of weights.
+// The network once more, in doubles and plain loops: what the fast code is compared with. No code is shared but the
+// list of weights.
 #pragma once
 
 #include <cmath>
@@ -6,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "penn/posterior/draw_stream.h"
 #include "penn/network/network_options.h"
 #include "penn/network/weights.h"
+#include "penn/posterior/draw_stream.h"
 
 namespace penn::reference {
 
@@ -29,7 +30,8 @@ inline const WeightBlock* find(const std::vector<WeightBlock>& blocks, const std
 
 using Row = std::vector<double>;
 
-inline Row dense(const std::vector<WeightBlock>& blocks, const std::vector<double>& weights, const std::string& name, const Row& x) {
+inline Row dense(const std::vector<WeightBlock>& blocks, const std::vector<double>& weights, const std::string& name,
+                 const Row& x) {
   const WeightBlock &w = *find(blocks, name + ".weight"), &b = *find(blocks, name + ".bias");
   Row y(w.shape[0]);
   for (size_t i = 0; i < y.size(); ++i) {
@@ -68,9 +70,9 @@ inline double determinant(std::vector<double> a, int n) {  // by elimination; a 
 }
 
 struct Mixture {
-  std::vector<double> weights;                        // (N)
-  std::vector<std::vector<double>> means, factors;    // (N) of (M) and of U (M, M)
-  std::vector<std::vector<double>> precisions;        // (N) of (M, M)
+  std::vector<double> weights;                      // (N)
+  std::vector<std::vector<double>> means, factors;  // (N) of (M) and of U (M, M)
+  std::vector<std::vector<double>> precisions;      // (N) of (M, M)
 };
 
 // The definition in penn/network/mixture_output.h, word for word.
@@ -130,6 +132,8 @@ inline double mean_component_log_density(const MixtureShape& s, const Row& raw, 
   return sum / static_cast<double>(m.weights.size());
 }
 
-inline Row as_doubles(const float* x, size_t n) { return Row(x, x + n); }
+inline Row as_doubles(const float* x, size_t n) {
+  return Row(x, x + n);
+}
 
 }  // namespace penn::reference

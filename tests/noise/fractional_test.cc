@@ -19,7 +19,8 @@ LaneKeys keys_from(uint64_t first) {
   return keys;
 }
 
-std::vector<float> fill(const FractionalGrid& grid, uint64_t first, const std::vector<double>& H, const std::vector<float>& scale = std::vector<float>(kLanes, 1.0f)) {
+std::vector<float> fill(const FractionalGrid& grid, uint64_t first, const std::vector<double>& H,
+                        const std::vector<float>& scale = std::vector<float>(kLanes, 1.0f)) {
   std::vector<float> out(static_cast<size_t>(grid.steps()) * kLanes);
   FractionalGrid::Scratch scratch;
   grid.fill(keys_from(first), kStream, H.data(), scale.data(), out.data(), scratch);
@@ -51,7 +52,8 @@ TEST(fractional_test, interpolated_amplitudes_equal_the_direct_ones) {
     const FractionalGrid grid(steps);
     for (const double H : {0.01, 0.02, 0.05, 0.1, 0.25, 0.4999, 0.5, 0.6, 0.8, 0.9, 0.95, 0.98, 0.99}) {
       const std::vector<float> fast = grid.log_amplitudes_fast(H), direct = grid.log_amplitudes_direct(H);
-      for (size_t k = 0; k < fast.size(); ++k) ASSERT_NEAR(fast[k], direct[k], 8e-6) << "H " << H << ", k " << k;  // log2: 6e-6 relative
+      for (size_t k = 0; k < fast.size(); ++k)
+        ASSERT_NEAR(fast[k], direct[k], 8e-6) << "H " << H << ", k " << k;  // log2: 6e-6 relative
     }
   }
 }
@@ -59,11 +61,14 @@ TEST(fractional_test, interpolated_amplitudes_equal_the_direct_ones) {
 TEST(fractional_test, fast_path_equals_its_reference) {
   const FractionalGrid grid(97);  // nothing about it is a power of two
   std::vector<double> H(kLanes);
-  for (int lane = 0; lane < kLanes; ++lane) H[lane] = 0.004 + 0.992 * lane / (kLanes - 1);  // both ends lie outside the table
+  for (int lane = 0; lane < kLanes; ++lane)
+    H[lane] = 0.004 + 0.992 * lane / (kLanes - 1);  // both ends lie outside the table
   const std::vector<float> fast = fill(grid, 40, H);
   for (int lane = 0; lane < kLanes; ++lane) {
-    const std::vector<double> slow = fractional_reference({11, 40u + static_cast<uint64_t>(lane), 0}, kStream, H[lane], grid.half(), 97);
-    for (int i = 0; i < 97; ++i) ASSERT_NEAR(fast[i * kLanes + lane], slow[i], 3e-5) << "H " << H[lane] << ", step " << i;
+    const std::vector<double> slow =
+        fractional_reference({11, 40u + static_cast<uint64_t>(lane), 0}, kStream, H[lane], grid.half(), 97);
+    for (int i = 0; i < 97; ++i)
+      ASSERT_NEAR(fast[i * kLanes + lane], slow[i], 3e-5) << "H " << H[lane] << ", step " << i;
   }
 }
 
@@ -82,11 +87,12 @@ TEST(fractional_test, every_lane_has_its_own_scale) {
   for (int lane = 0; lane < kLanes; ++lane) scale[lane] = 0.1f + 0.3f * static_cast<float>(lane);
   const std::vector<float> unit = fill(grid, 7, H), scaled = fill(grid, 7, H, scale);
   for (int i = 0; i < 97; ++i)
-    for (int lane = 0; lane < kLanes; ++lane) ASSERT_EQ(scaled[i * kLanes + lane], scale[lane] * unit[i * kLanes + lane]) << "lane " << lane << ", step " << i;
+    for (int lane = 0; lane < kLanes; ++lane)
+      ASSERT_EQ(scaled[i * kLanes + lane], scale[lane] * unit[i * kLanes + lane]) << "lane " << lane << ", step " << i;
 }
 
-// Sample covariance over 6,400 independent trajectories, between step 3 and step 3 + lag, and averaged over the trajectory.
-// The standard error of one entry is at most sqrt(2 / 6400) = 0.018.
+// Sample covariance over 6,400 independent trajectories, between step 3 and step 3 + lag, and averaged over the
+// trajectory. The standard error of one entry is at most sqrt(2 / 6400) = 0.018.
 TEST(fractional_test, sample_covariance_is_the_exact_one) {
   const int steps = 300, groups = 200;
   const FractionalGrid grid(steps);
@@ -105,9 +111,11 @@ TEST(fractional_test, sample_covariance_is_the_exact_one) {
     }
     const double n = groups * kLanes;
     for (int j = 0; j < 9; ++j) {
-      EXPECT_NEAR(at_three[j] / n, fractional_covariance(lags[j], H), 4.5 * std::sqrt(2 / n)) << "H " << H << ", lag " << lags[j];
+      EXPECT_NEAR(at_three[j] / n, fractional_covariance(lags[j], H), 4.5 * std::sqrt(2 / n))
+          << "H " << H << ", lag " << lags[j];
       // Averaging over the trajectory sharpens this by about the square root of its length where memory is short.
-      EXPECT_NEAR(averaged[j] / n, fractional_covariance(lags[j], H), H < 0.8 ? 0.006 : 0.04) << "H " << H << ", lag " << lags[j];
+      EXPECT_NEAR(averaged[j] / n, fractional_covariance(lags[j], H), H < 0.8 ? 0.006 : 0.04)
+          << "H " << H << ", lag " << lags[j];
     }
   }
 }

@@ -1,6 +1,7 @@
-// The list of the paper's figures and tables, the trajectories it shows, and the pages: their numbers against the library's own.
-#include "penn/report/packed_table.h"
+// The list of the paper's figures and tables, the trajectories it shows, and the pages: their numbers against the
+// library's own.
 #include "paper/reproduce.h"
+#include "penn/report/packed_table.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -13,10 +14,10 @@
 #include <set>
 
 #include "base/files_for_tests.h"
-#include "penn/evaluate/exact_process.h"
 #include "paper/draw.h"
 #include "paper/paper_numbers.h"
 #include "paper/untrained_models.h"
+#include "penn/evaluate/exact_process.h"
 #include "penn/system/load_system.h"
 
 namespace penn {
@@ -27,7 +28,8 @@ ReproduceOptions options_in(const TestDirectory& folder) {
 }
 
 std::vector<float> unpacked(const Json& table) {
-  const std::string text = table.at("float32"), digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const std::string text = table.at("float32"),
+                    digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::string bytes;
   unsigned bits = 0, held = 0;
   for (const char c : text) {
@@ -40,7 +42,9 @@ std::vector<float> unpacked(const Json& table) {
   return values;
 }
 
-Json page_of(const std::string& name, Session& session) { return draw_paper_item(find_paper_items({name}).at(0), session).json(); }
+Json page_of(const std::string& name, Session& session) {
+  return draw_paper_item(find_paper_items({name}).at(0), session).json();
+}
 
 double correlation(const std::vector<float>& z, size_t lag = 0) {  // of x1(t + lag) and x2(t), z (n, 2)
   RunningMoments a, b, both;
@@ -80,9 +84,11 @@ TEST(paper_items_test, the_list_says_what_each_needs) {
 
 TEST(trainings_test, a_command_trains_what_the_table_compares) {
   EXPECT_EQ(training_command(find_training("dvdp-diagonal-30"), 2, "m.safetensors"),
-            "penn train dvdp --minutes 2 --components 30 --covariance diagonal --length 500 --calibration 0 -o m.safetensors");
-  EXPECT_EQ(training_command(find_training("oup-trajectories-1000"), 2.5, "m.safetensors"),
-            "penn train oup --minutes 2.5 --components 10 --length 1000 --calibration 0 --dataset 1000 -o m.safetensors");
+            "penn train dvdp --minutes 2 --components 30 --covariance diagonal --length 500 --calibration 0 -o "
+            "m.safetensors");
+  EXPECT_EQ(
+      training_command(find_training("oup-trajectories-1000"), 2.5, "m.safetensors"),
+      "penn train oup --minutes 2.5 --components 10 --length 1000 --calibration 0 --dataset 1000 -o m.safetensors");
 }
 
 TEST(paper_numbers_test, every_row_belongs_to_a_training_with_its_settings) {
@@ -93,7 +99,8 @@ TEST(paper_numbers_test, every_row_belongs_to_a_training_with_its_settings) {
     std::erase(size, ',');
     EXPECT_EQ(training.trajectories == 0 ? 300000 : training.trajectories, std::stoll(size));
   }
-  for (const PaperCovariance& row : kPaperCovariance) EXPECT_EQ(find_training(std::string(row.training)).full, std::string(row.covariance) == "full");
+  for (const PaperCovariance& row : kPaperCovariance)
+    EXPECT_EQ(find_training(std::string(row.training)).full, std::string(row.covariance) == "full");
 }
 
 TEST(test_trajectories_test, parameters_lie_in_the_box_and_are_the_stated_ones) {
@@ -111,7 +118,9 @@ TEST(test_trajectories_test, parameters_lie_in_the_box_and_are_the_stated_ones) 
     EXPECT_EQ(seeds.size(), test_trajectories(name).size());
   }
   const auto& oup = test_trajectories("oup");
-  for (const size_t i : {4, 5}) EXPECT_TRUE(oup[i].theta[2] == 0.5 && oup[i].theta[4] == 2 && std::abs(oup[i].theta[1] + oup[i].theta[3] - 1) < 1e-12);
+  for (const size_t i : {4, 5})
+    EXPECT_TRUE(oup[i].theta[2] == 0.5 && oup[i].theta[4] == 2 &&
+                std::abs(oup[i].theta[1] + oup[i].theta[3] - 1) < 1e-12);
   EXPECT_EQ(oup[6].theta, oup[1].theta);
   EXPECT_EQ(oup[7].theta, oup[1].theta);
   EXPECT_EQ(oup[6].length, 200);
@@ -123,7 +132,8 @@ TEST(test_trajectories_test, the_neurons_are_synchronised_opposite_and_chasing) 
   const System system = find_system("cfhn");
   const int both = system.observation_index("x1x2");
   std::vector<std::vector<float>> z;
-  for (const TestTrajectory& test : test_trajectories("cfhn")) z.push_back(simulate_test(system, both, test, {1500, 1500}).z);
+  for (const TestTrajectory& test : test_trajectories("cfhn"))
+    z.push_back(simulate_test(system, both, test, {1500, 1500}).z);
   EXPECT_GT(correlation(z[0]), 0.8);
   EXPECT_LT(correlation(z[1]), -0.5);
   double best = correlation(z[2]);
@@ -137,7 +147,9 @@ TEST(test_trajectories_test, the_neurons_are_synchronised_opposite_and_chasing) 
 TEST(test_trajectories_test, every_observation_sees_the_same_trajectory) {
   const System system = find_system("cfhn");
   const TestTrajectory& test = test_trajectories("cfhn")[0];
-  const auto seen = [&](const char* name) { return simulate_test(system, system.observation_index(name), test, {1500, 1500}); };
+  const auto seen = [&](const char* name) {
+    return simulate_test(system, system.observation_index(name), test, {1500, 1500});
+  };
   const ObservedTrajectory both = seen("x1x2"), first = seen("x1"), mean = seen("mean");
   for (size_t i = 0; i < 1500; ++i) {
     ASSERT_EQ(first.z[i], both.z[2 * i]);
@@ -179,15 +191,19 @@ TEST(draw_test, the_exact_figure_shows_the_exact_posterior) {
     const std::vector<double> range = exact[i].at("range");
     const std::vector<float> values = unpacked(exact[i].at("values"));
     const size_t cells = exact[i].at("values").at("shape").at(0), at = 40 * cells + 52;
-    const double theta[2] = {range[0] + 52.5 * (range[1] - range[0]) / static_cast<double>(cells), range[2] + 40.5 * (range[3] - range[2]) / static_cast<double>(cells)};
+    const double theta[2] = {range[0] + 52.5 * (range[1] - range[0]) / static_cast<double>(cells),
+                             range[2] + 40.5 * (range[3] - range[2]) / static_cast<double>(cells)};
     EXPECT_NEAR(values[at], std::exp(posterior.log_density(theta)), 1e-5 * values[at] + 1e-12);
     double mass = 0;  // the axes show all of it
-    for (const float v : values) mass += static_cast<double>(v) * (range[1] - range[0]) * (range[3] - range[2]) / static_cast<double>(cells * cells);
+    for (const float v : values)
+      mass +=
+          static_cast<double>(v) * (range[1] - range[0]) * (range[3] - range[2]) / static_cast<double>(cells * cells);
     EXPECT_NEAR(mass, 1, 0.01) << i;
     EXPECT_EQ(mixtures[i].at("range"), exact[i].at("range"));
   }
   const Evaluation again = evaluate(model, "soup", {.count = 150, .threads = 1});
-  EXPECT_EQ(page.at("headline").at("ours"), fmt::format("{:.3f} ± {:.3f}", again.exact->gap.mean, again.exact->gap_error));
+  EXPECT_EQ(page.at("headline").at("ours"),
+            fmt::format("{:.3f} ± {:.3f}", again.exact->gap.mean, again.exact->gap_error));
 }
 
 TEST(draw_test, estimates_and_errors_are_those_of_the_evaluation) {
@@ -237,7 +253,8 @@ TEST(draw_test, ours_and_the_papers_rows_alternate_in_the_ablation) {
     ASSERT_EQ(rows.size(), 8u);
     for (size_t i = 0; i < 8; ++i) EXPECT_EQ(rows[i].at("paper"), i % 2 == 1);
     EXPECT_EQ(rows[5].at("cells").back(), spread_text(kPaperAblation[4 * group + 2].nll));
-    EXPECT_EQ(rows[4].at("cells").back(), spread_text(session.evaluation(std::string(kPaperAblation[4 * group + 2].training)).report.nll));
+    EXPECT_EQ(rows[4].at("cells").back(),
+              spread_text(session.evaluation(std::string(kPaperAblation[4 * group + 2].training)).report.nll));
   }
   EXPECT_EQ(page.at("models").size(), 8u);
 }
@@ -250,7 +267,8 @@ TEST(session_test, a_missing_model_names_the_command_that_makes_it) {
     session.estimator("cfhn-mean");
     FAIL();
   } catch (const MissingModel& error) {
-    EXPECT_EQ(error.hint(), "make it with: penn train cfhn:mean --minutes 60 -o " + (folder / "models/cfhn-mean.safetensors").string());
+    EXPECT_EQ(error.hint(), "make it with: penn train cfhn:mean --minutes 60 -o " +
+                                (folder / "models/cfhn-mean.safetensors").string());
   }
 }
 
@@ -271,7 +289,8 @@ TEST(session_test, trains_what_is_missing_and_keeps_what_is_finished) {
   EXPECT_THROW(page_of("tab3", first), Interrupted);
   Session second(options);
   page_of("tab3", second);
-  EXPECT_EQ(asked, (std::vector<std::string>{"dvdp-full-10", "dvdp-diagonal-10", "dvdp-diagonal-10", "dvdp-diagonal-30"}));
+  EXPECT_EQ(asked,
+            (std::vector<std::string>{"dvdp-full-10", "dvdp-diagonal-10", "dvdp-diagonal-10", "dvdp-diagonal-30"}));
 }
 
 TEST(session_test, a_model_trained_otherwise_is_refused) {
@@ -301,7 +320,8 @@ TEST(reproduce_test, writes_pages_and_an_index_and_never_replaces_other_files) {
   EXPECT_EQ(read_whole(options.folder / "fig1.html"), "<p>mine</p>");
   reproduce(find_paper_items({"fig4"}), options, true);  // its own pages it replaces
   // A report of another command is somebody else's as well.
-  write_whole(options.folder / "fig4.html", "<script type=\"application/json\" id=\"penn-data\">{\"kind\":\"posterior\"}</script>");
+  write_whole(options.folder / "fig4.html",
+              "<script type=\"application/json\" id=\"penn-data\">{\"kind\":\"posterior\"}</script>");
   EXPECT_THROW(reproduce(find_paper_items({"fig4"}), options, true), UsageError);
 }
 

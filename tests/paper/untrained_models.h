@@ -1,5 +1,5 @@
-// Models of the shipped systems that were never trained: a tiny LSTM and mixtures that hardly depend on the trajectory. Everything about a model but
-// its quality, in milliseconds.
+// Models of the shipped systems that were never trained: a tiny LSTM and mixtures that hardly depend on the trajectory.
+// Everything about a model but its quality, in milliseconds.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,17 +8,19 @@
 #include <string>
 #include <vector>
 
-#include "penn/base/random.h"
-#include "penn/model/model_file.h"
 #include "paper/paper_items.h"
 #include "paper/trainings.h"
+#include "penn/base/random.h"
+#include "penn/model/model_file.h"
 #include "penn/system/load_system.h"
 
 namespace penn {
 
-inline void write_untrained_model(const std::filesystem::path& path, const std::string& what, int components = 10, bool full = true, int64_t dataset = 0) {
+inline void write_untrained_model(const std::filesystem::path& path, const std::string& what, int components = 10,
+                                  bool full = true, int64_t dataset = 0) {
   const SystemChoice choice = load_system(what);
-  const size_t M = choice.system.parameters.size(), d = choice.system.observations[static_cast<size_t>(choice.observation)].channels.size(), H = 2;
+  const size_t M = choice.system.parameters.size(),
+               d = choice.system.observations[static_cast<size_t>(choice.observation)].channels.size(), H = 2;
   ModelInfo info;
   info.version = "0.1.0";
   info.system_text = choice.system.text;
@@ -38,9 +40,12 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
   info.value_low.assign(d, -10), info.value_high.assign(d, 10);
   info.on_lattice.assign(d, false);
   info.validation_nll = -1.5, info.steps = 100, info.trajectories = 25600, info.minutes = 0.5;
-  for (int i = 1; i <= 20; ++i) info.curve.push_back({0.025 * i, 5.0 * i, 1280.0 * i, -1.5 + 3.0 / i, -1.4 + 3.0 / i, 1e-3});
+  for (int i = 1; i <= 20; ++i)
+    info.curve.push_back({0.025 * i, 5.0 * i, 1280.0 * i, -1.5 + 3.0 / i, -1.4 + 3.0 / i, 1e-3});
   info.familiarity.mean.assign(H, 0), info.familiarity.spread.assign(1, 1), info.familiarity.directions = {1, 0};
-  for (int i = 0; i <= 1000; ++i) info.familiarity.inside.push_back(0.01f * static_cast<float>(i)), info.familiarity.outside.push_back(0.01f * static_cast<float>(i));
+  for (int i = 0; i <= 1000; ++i)
+    info.familiarity.inside.push_back(0.01f * static_cast<float>(i)),
+        info.familiarity.outside.push_back(0.01f * static_cast<float>(i));
 
   Model model{path.string(), info, choice.system, choice.observation, Network(net)};
   const RandomKey key(17, 0);
@@ -54,11 +59,16 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
   // The raw output, theta in [-1, 1]: logits, means, logarithms of the inverse widths (SD about a quarter), couplings.
   const size_t N = static_cast<size_t>(components), K = static_cast<size_t>(net.mixture.size());
   float* bias = model.network.weights().data() + model.network.blocks().back().offset;
-  for (size_t i = 0; i < K; ++i) bias[i] = i < N ? uniform() : i < N + M * N ? 0.6f * uniform() : i < N + 2 * M * N ? 1.4f + 0.25f * uniform() : 0.4f * uniform();
+  for (size_t i = 0; i < K; ++i)
+    bias[i] = i < N               ? uniform()
+              : i < N + M * N     ? 0.6f * uniform()
+              : i < N + 2 * M * N ? 1.4f + 0.25f * uniform()
+                                  : 0.4f * uniform();
   save_model(path, model);
 }
 
-// Everything `penn reproduce all` needs: the shipped models into `models`, those that would be trained into `pages`/models.
+// Everything `penn reproduce all` needs: the shipped models into `models`, those that would be trained into
+// `pages`/models.
 inline void write_untrained_models(const std::filesystem::path& models, const std::filesystem::path& pages) {
   std::filesystem::create_directories(models);
   std::filesystem::create_directories(pages / "models");
@@ -67,7 +77,8 @@ inline void write_untrained_models(const std::filesystem::path& models, const st
     for (char& c : what) c = c == '-' ? ':' : c;
     write_untrained_model(models / (name + ".safetensors"), what);
   }
-  for (const Training& t : trainings()) write_untrained_model(pages / "models" / (t.name + ".safetensors"), t.system, t.components, t.full, t.trajectories);
+  for (const Training& t : trainings())
+    write_untrained_model(pages / "models" / (t.name + ".safetensors"), t.system, t.components, t.full, t.trajectories);
 }
 
 }  // namespace penn

@@ -40,14 +40,16 @@ inline double integral_2d(double xlo, double xhi, double ylo, double yhi, int n,
   return integral(xlo, xhi, n, [&](double x) { return integral(ylo, yhi, n, [&](double y) { return f(x, y); }); });
 }
 
-// The paper's map from unconstrained numbers to a mixture, in doubles: N logits, N M means, N M gammas with u_kk = softplus(gamma), N M(M-1)/2 strictly upper
-// entries row by row.
+// The paper's map from unconstrained numbers to a mixture, in doubles: N logits, N M means, N M gammas with u_kk =
+// softplus(gamma), N M(M-1)/2 strictly upper entries row by row.
 inline GaussianMixture from_numbers(const std::vector<double>& y, std::size_t n, std::size_t m) {
-  std::vector<double> log_weights(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(n)), means(n * m), factors(n * m * m, 0.0);
+  std::vector<double> log_weights(y.begin(), y.begin() + static_cast<std::ptrdiff_t>(n)), means(n * m),
+      factors(n * m * m, 0.0);
   std::size_t at = n;
   for (double& v : means) v = y[at++];
   for (std::size_t j = 0; j < n; ++j)
-    for (std::size_t k = 0; k < m; ++k, ++at) factors[(j * m + k) * m + k] = std::max(y[at], 0.0) + std::log1p(std::exp(-std::fabs(y[at])));
+    for (std::size_t k = 0; k < m; ++k, ++at)
+      factors[(j * m + k) * m + k] = std::max(y[at], 0.0) + std::log1p(std::exp(-std::fabs(y[at])));
   for (std::size_t j = 0; j < n; ++j)
     for (std::size_t k = 0; k < m; ++k)
       for (std::size_t l = k + 1; l < m; ++l) factors[(j * m + k) * m + l] = y[at++];

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "posterior/brute_force.h"
 #include "penn/base/error.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {
@@ -22,7 +22,9 @@ TEST(gaussian_mixture_test, a_precision_floor_is_added_in_every_direction) {
     for (std::size_t k = 0; k < m; ++k)
       for (std::size_t l = 0; l < m; ++l) {
         double before = 0, after = 0;
-        for (std::size_t i = 0; i < m; ++i) before += free.factor(j)[i * m + k] * free.factor(j)[i * m + l], after += held.factor(j)[i * m + k] * held.factor(j)[i * m + l];
+        for (std::size_t i = 0; i < m; ++i)
+          before += free.factor(j)[i * m + k] * free.factor(j)[i * m + l],
+              after += held.factor(j)[i * m + k] * held.factor(j)[i * m + l];
         EXPECT_NEAR(after - before, k == l ? floor[k] : 0, 1e-11);
       }
   for (std::size_t j = 0; j < n; ++j) {

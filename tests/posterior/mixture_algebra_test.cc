@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
-#include "posterior/brute_force.h"
 #include "penn/base/error.h"
 #include "penn/posterior/gaussian_mixture.h"
 #include "penn/posterior/normal.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {
@@ -127,7 +127,8 @@ TEST(mixture_algebra_test, widths_change_and_nothing_else) {
     const auto before = q.component_covariance(j), after = w.component_covariance(j);
     for (std::size_t k = 0; k < 3; ++k) {
       EXPECT_EQ(w.component_mean(j)[k], q.component_mean(j)[k]);
-      for (std::size_t l = 0; l < 3; ++l) EXPECT_NEAR(after(k, l), before(k, l) * factors[k] * factors[l], 1e-12 * std::abs(after(k, k)) + 1e-12);
+      for (std::size_t l = 0; l < 3; ++l)
+        EXPECT_NEAR(after(k, l), before(k, l) * factors[k] * factors[l], 1e-12 * std::abs(after(k, k)) + 1e-12);
     }
   }
   EXPECT_THROW(q.with_widths(std::vector<double>{1.0}), Error);

@@ -7,10 +7,10 @@
 #include <cmath>
 #include <limits>
 
-#include "posterior/brute_force.h"
 #include "penn/base/error.h"
 #include "penn/posterior/normal.h"
 #include "penn/posterior/truncated_mixture.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <cmath>
 
-#include "posterior/brute_force.h"
 #include "penn/base/error.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {
@@ -21,8 +21,8 @@ TEST(mixture_fit_test, effective_count_is_one_for_one_heavy_point_and_all_for_eq
 
 // 6,000 draws from a wide normal law, weighted to two modes: mean, covariance and density of the modes come back.
 TEST(mixture_fit_test, weighted_draws_of_two_modes_give_the_two_modes) {
-  const GaussianMixture truth =
-      GaussianMixture::from_covariances({0.3, 0.7}, {{-2, 0.5}, {1, -1}}, {covariance_2d(0.3, 0.5, 0.8), covariance_2d(0.6, 0.2, -0.5)});
+  const GaussianMixture truth = GaussianMixture::from_covariances(
+      {0.3, 0.7}, {{-2, 0.5}, {1, -1}}, {covariance_2d(0.3, 0.5, 0.8), covariance_2d(0.6, 0.2, -0.5)});
   const GaussianMixture wide = GaussianMixture::from_covariances({1}, {{0, 0}}, {covariance_2d(2, 1.5, 0)});
   DrawStream draws(3);
   const std::vector<double> points = wide.sample(6000, draws);
@@ -39,7 +39,8 @@ TEST(mixture_fit_test, weighted_draws_of_two_modes_give_the_two_modes) {
   EXPECT_NEAR(fitted.correlation()(0, 1), truth.correlation()(0, 1), 0.05);
   double divergence = 0;
   const std::vector<double> fresh = truth.sample(4000, draws);
-  for (std::size_t i = 0; i < 4000; ++i) divergence += (truth.log_density({&fresh[2 * i], 2}) - fitted.log_density({&fresh[2 * i], 2})) / 4000;
+  for (std::size_t i = 0; i < 4000; ++i)
+    divergence += (truth.log_density({&fresh[2 * i], 2}) - fitted.log_density({&fresh[2 * i], 2})) / 4000;
   EXPECT_LT(divergence, 0.05);
 }
 

@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "posterior/brute_force.h"
 #include "penn/base/error.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {

@@ -5,11 +5,11 @@
 
 #include <cmath>
 
-#include "posterior/brute_force.h"
 #include "penn/base/error.h"
 #include "penn/posterior/mixture_measures.h"
 #include "penn/posterior/mixture_reduce.h"
 #include "penn/posterior/truncated_mixture.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "posterior/brute_force.h"
 #include "penn/posterior/draw_stream.h"
+#include "posterior/brute_force.h"
 
 namespace penn {
 namespace {

@@ -1,4 +1,5 @@
-// Posteriors in box coordinates against integrals over the box by brute force, and what must hold at the ends: flat, narrow, at an edge.
+// Posteriors in box coordinates against integrals over the box by brute force, and what must hold at the ends: flat,
+// narrow, at an edge.
 #include "penn/posterior/posterior.h"
 
 #include <gtest/gtest.h>
@@ -20,10 +21,13 @@ DenseMatrix matrix(double a, double b, double c) {
 }
 
 GaussianMixture two_components() {
-  return GaussianMixture::from_covariances({0.3, 0.7}, {{-0.8, 0.4}, {0.9, -0.2}}, {matrix(0.2, 0.12, 0.3), matrix(0.4, -0.2, 0.35)});
+  return GaussianMixture::from_covariances({0.3, 0.7}, {{-0.8, 0.4}, {0.9, -0.2}},
+                                           {matrix(0.2, 0.12, 0.3), matrix(0.4, -0.2, 0.35)});
 }
 
-Posterior boxed(GaussianMixture mixture = two_components()) { return {std::move(mixture), Coordinate::kBox, kBox}; }
+Posterior boxed(GaussianMixture mixture = two_components()) {
+  return {std::move(mixture), Coordinate::kBox, kBox};
+}
 
 // f over the box, by the midpoint rule.
 template <class Function>
@@ -45,8 +49,10 @@ TEST(posterior_test, covariance_of_two_normal_probabilities) {
         // Phi_2(a, b; rho) = int_-inf^a phi(x) Phi((b - rho x) / sqrt(1 - rho^2)) dx
         double sum = 0;
         const double step = 1e-4;
-        for (double x = -10 + step / 2; x < a; x += step) sum += normal_density(x) * normal_cdf((b - rho * x) / std::sqrt(1 - rho * rho)) * step;
-        EXPECT_NEAR(probit_covariance(a, b, rho), sum - normal_cdf(a) * normal_cdf(b), 1e-7) << a << ' ' << b << ' ' << rho;
+        for (double x = -10 + step / 2; x < a; x += step)
+          sum += normal_density(x) * normal_cdf((b - rho * x) / std::sqrt(1 - rho * rho)) * step;
+        EXPECT_NEAR(probit_covariance(a, b, rho), sum - normal_cdf(a) * normal_cdf(b), 1e-7)
+            << a << ' ' << b << ' ' << rho;
       }
   }
   // Where it is small all its digits are right: a normal law of SD 1e-6 has phi(a)^2 1e-12.
@@ -55,7 +61,8 @@ TEST(posterior_test, covariance_of_two_normal_probabilities) {
 
 TEST(posterior_test, density_in_the_box_integrates_to_one_and_vanishes_outside) {
   const Posterior q = boxed();
-  EXPECT_NEAR(integral([&](const std::vector<double>& theta) { return std::exp(q.log_density(theta)); }, 1500), 1, 3e-5);
+  EXPECT_NEAR(integral([&](const std::vector<double>& theta) { return std::exp(q.log_density(theta)); }, 1500), 1,
+              3e-5);
   EXPECT_EQ(q.log_density(std::vector<double>{3.1, 10.2}), -HUGE_VAL);
   EXPECT_TRUE(std::isfinite(q.log_density(std::vector<double>{3.0, 10.5})));  // a true value on the edge itself
   EXPECT_EQ(q.outside_mass(), 0);
@@ -63,7 +70,9 @@ TEST(posterior_test, density_in_the_box_integrates_to_one_and_vanishes_outside) 
 
 TEST(posterior_test, moments_are_those_of_the_density) {
   const Posterior q = boxed();
-  const auto moment = [&](auto f) { return integral([&](const std::vector<double>& theta) { return std::exp(q.log_density(theta)) * f(theta); }, 1000); };
+  const auto moment = [&](auto f) {
+    return integral([&](const std::vector<double>& theta) { return std::exp(q.log_density(theta)) * f(theta); }, 1000);
+  };
   const std::vector<double> mean = q.mean();
   const DenseMatrix c = q.covariance();
   for (size_t k = 0; k < 2; ++k) {
@@ -72,7 +81,8 @@ TEST(posterior_test, moments_are_those_of_the_density) {
     EXPECT_NEAR(q.marginal(k).mean(), mean[k], 1e-12 * std::abs(mean[k]));
     EXPECT_NEAR(q.marginal(k).sd(), std::sqrt(c(k, k)), 1e-12 * width);
     for (size_t l = 0; l < 2; ++l)
-      EXPECT_NEAR(c(k, l), moment([&](const auto& t) { return (t[k] - mean[k]) * (t[l] - mean[l]); }), 2e-4 * width * (kBox.hi[l] - kBox.lo[l]));
+      EXPECT_NEAR(c(k, l), moment([&](const auto& t) { return (t[k] - mean[k]) * (t[l] - mean[l]); }),
+                  2e-4 * width * (kBox.hi[l] - kBox.lo[l]));
     const double fourth = moment([&](const auto& t) { return std::pow(t[k] - mean[k], 4); });
     EXPECT_NEAR(q.marginal(k).kurtosis(), fourth / (c(k, k) * c(k, k)), 2e-3);
   }
@@ -94,7 +104,8 @@ TEST(posterior_test, law_of_one_parameter) {
 
 TEST(posterior_test, the_prior_is_flat) {
   const Posterior q = boxed(GaussianMixture::from_covariances({1}, {{0, 0}}, {matrix(1, 0, 1)}));
-  for (const std::vector<double>& theta : {std::vector<double>{-0.99, 10.01}, std::vector<double>{1, 10.25}, std::vector<double>{2.9999, 10.4}})
+  for (const std::vector<double>& theta :
+       {std::vector<double>{-0.99, 10.01}, std::vector<double>{1, 10.25}, std::vector<double>{2.9999, 10.4}})
     EXPECT_NEAR(q.log_density(theta), -std::log(4 * 0.5), 1e-12);
   EXPECT_NEAR(q.mean()[0], 1, 1e-12);
   EXPECT_NEAR(q.marginal(0).sd(), 4 / std::sqrt(12.0), 1e-9);
@@ -102,7 +113,8 @@ TEST(posterior_test, the_prior_is_flat) {
   EXPECT_NEAR(q.correlation()(0, 1), 0, 1e-12);
 }
 
-TEST(posterior_test, a_component_of_any_width_stays_inside) {  // training may leave one, of next to no weight: half of it lies at each edge
+TEST(posterior_test, a_component_of_any_width_stays_inside) {  // training may leave one, of next to no weight: half of
+                                                               // it lies at each edge
   for (const double wide : {1e3, 1e6, 1e12}) {
     const Posterior q = boxed(GaussianMixture::from_covariances({1}, {{0, 0}}, {matrix(wide * wide, 0, 1)}));
     EXPECT_NEAR(q.mean()[0], 1, 1e-9);
@@ -141,7 +153,8 @@ TEST(posterior_test, conditional_is_joint_over_marginal) {
   for (const double at : {10.1, 10.45}) {
     const Posterior rest = q.conditional(given, std::vector<double>{at});
     for (const double x : {-0.5, 1.0, 2.8})
-      EXPECT_NEAR(rest.log_density(std::vector<double>{x}), q.log_density(std::vector<double>{x, at}) - q.marginal(1).log_density(at), 1e-10);
+      EXPECT_NEAR(rest.log_density(std::vector<double>{x}),
+                  q.log_density(std::vector<double>{x, at}) - q.marginal(1).log_density(at), 1e-10);
   }
 }
 
@@ -155,7 +168,8 @@ TEST(posterior_test, linear_coordinates_are_the_mixture_itself) {
   const NormalMixture1d marginal = mixture.marginal_1d(0);
   double fourth = 0;
   for (size_t j = 0; j < 2; ++j) {
-    const double d = marginal.component_mean(j) - marginal.mean(), s2 = marginal.component_sd(j) * marginal.component_sd(j);
+    const double d = marginal.component_mean(j) - marginal.mean(),
+                 s2 = marginal.component_sd(j) * marginal.component_sd(j);
     fourth += marginal.weight(j) * (3 * s2 * s2 + 6 * s2 * d * d + d * d * d * d);
   }
   EXPECT_NEAR(q.marginal(0).kurtosis(), fourth / std::pow(marginal.sd(), 4), 1e-6);
@@ -165,16 +179,19 @@ TEST(posterior_test, linear_coordinates_are_the_mixture_itself) {
 TEST(posterior_test, evidence_of_several_trajectories_counts_the_prior_once) {
   // Nothing known, twice, beside something known: the something.
   const GaussianMixture flat = GaussianMixture::from_covariances({1}, {{0, 0}}, {matrix(1, 0, 1)});
-  const GaussianMixture known = GaussianMixture::from_covariances({0.4, 0.6}, {{-0.8, 0.4}, {0.9, -0.2}}, {matrix(0.2, 0.12, 0.3), matrix(0.5, -0.3, 0.6)});
+  const GaussianMixture known = GaussianMixture::from_covariances({0.4, 0.6}, {{-0.8, 0.4}, {0.9, -0.2}},
+                                                                  {matrix(0.2, 0.12, 0.3), matrix(0.5, -0.3, 0.6)});
   const ProductResult same = multiply_posteriors(ProductDensity({flat, known, flat}, kBox, {true, true}));
-  for (const std::vector<double>& u : {std::vector<double>{0, 0}, std::vector<double>{-1, 2}, std::vector<double>{1.5, -0.5}})
+  for (const std::vector<double>& u :
+       {std::vector<double>{0, 0}, std::vector<double>{-1, 2}, std::vector<double>{1.5, -0.5}})
     EXPECT_NEAR(same.mixture.log_density(u), known.log_density(u), 1e-9);
   EXPECT_NEAR(same.log_agreement, 0, 1e-9);
   EXPECT_NEAR(same.divergence, 0, 0.02);  // from 3,000 draws
   // Two that know something: proportional to the product over the prior, and the constant is the agreement.
   const ProductDensity product({known, known}, kBox, {true, true});
   const ProductResult twice = multiply_posteriors(product);
-  for (const std::vector<double>& u : {std::vector<double>{0, 0}, std::vector<double>{-1, 0.5}, std::vector<double>{1.2, -0.5}})
+  for (const std::vector<double>& u :
+       {std::vector<double>{0, 0}, std::vector<double>{-1, 0.5}, std::vector<double>{1.2, -0.5}})
     EXPECT_NEAR(product.log_density(u) - twice.mixture.log_density(u), twice.log_agreement, 1e-8);
   EXPECT_NEAR(twice.divergence, 0, 0.02);
 }
@@ -182,9 +199,12 @@ TEST(posterior_test, evidence_of_several_trajectories_counts_the_prior_once) {
 // One parameter in each kind of coordinates: uniform prior in 10 to 10.5 for the second.
 TEST(posterior_test, coordinates_may_differ_from_parameter_to_parameter) {
   const auto inside = [](double s, double t, double rho) { return matrix(s * s, rho * s * t, t * t); };
-  const GaussianMixture mixture = GaussianMixture::from_covariances({0.3, 0.7}, {{-0.8, 10.2}, {0.9, 10.3}}, {inside(0.5, 0.02, 0.6), inside(0.6, 0.03, -0.7)});
+  const GaussianMixture mixture = GaussianMixture::from_covariances({0.3, 0.7}, {{-0.8, 10.2}, {0.9, 10.3}},
+                                                                    {inside(0.5, 0.02, 0.6), inside(0.6, 0.03, -0.7)});
   const Posterior q(mixture, {Coordinate::kBox, Coordinate::kLinear}, kBox);
-  const auto moment = [&](auto f) { return integral([&](const std::vector<double>& theta) { return std::exp(q.log_density(theta)) * f(theta); }, 1000); };
+  const auto moment = [&](auto f) {
+    return integral([&](const std::vector<double>& theta) { return std::exp(q.log_density(theta)) * f(theta); }, 1000);
+  };
   EXPECT_NEAR(moment([](const auto&) { return 1.0; }), 1, 1e-4);
   const std::vector<double> mean = q.mean();
   EXPECT_NEAR(mean[0], moment([](const auto& t) { return t[0]; }), 1e-3);
@@ -195,12 +215,14 @@ TEST(posterior_test, coordinates_may_differ_from_parameter_to_parameter) {
 
   const ProductDensity product({mixture, mixture}, kBox, {true, false});
   const ProductResult twice = multiply_posteriors(product);
-  for (const std::vector<double>& u : {std::vector<double>{0, 10.2}, std::vector<double>{-1, 10.25}, std::vector<double>{1.2, 10.3}})
+  for (const std::vector<double>& u :
+       {std::vector<double>{0, 10.2}, std::vector<double>{-1, 10.25}, std::vector<double>{1.2, 10.3}})
     EXPECT_NEAR(product.log_density(u) - twice.mixture.log_density(u), twice.log_agreement, 1e-7);
   EXPECT_NEAR(twice.divergence, 0, 0.02);
 
   // At the edge of the linear one: draws are cut there, and only there.
-  const Posterior edge(GaussianMixture::from_covariances({1}, {{0.5, 10.5}}, {inside(1, 0.1, 0.5)}), {Coordinate::kBox, Coordinate::kLinear}, kBox);
+  const Posterior edge(GaussianMixture::from_covariances({1}, {{0.5, 10.5}}, {inside(1, 0.1, 0.5)}),
+                       {Coordinate::kBox, Coordinate::kLinear}, kBox);
   EXPECT_NEAR(edge.outside_mass(), 0.5, 1e-3);
   DrawStream draws(4);
   const PosteriorInBox cut(edge);
@@ -229,7 +251,8 @@ GridMoments on_grid(const ProductDensity& product) {
     }
   GridMoments m;
   m.log_integral = std::log(sum) + largest;
-  for (size_t k = 0; k < 2; ++k) m.mean[k] = first[k] / sum, m.sd[k] = std::sqrt(second[k] / sum - m.mean[k] * m.mean[k]);
+  for (size_t k = 0; k < 2; ++k)
+    m.mean[k] = first[k] / sum, m.sd[k] = std::sqrt(second[k] / sum - m.mean[k] * m.mean[k]);
   return m;
 }
 
@@ -238,18 +261,21 @@ void expect_the_product(const std::vector<GaussianMixture>& factors) {
   const ProductResult result = multiply_posteriors(product);
   const GridMoments truth = on_grid(product);
   for (size_t k = 0; k < 2; ++k) {
-    EXPECT_NEAR(result.mixture.mean()[k], truth.mean[k], 0.15 * truth.sd[k]) << factors.size() << " factors, coordinate " << k;
-    EXPECT_NEAR(std::sqrt(result.mixture.covariance()(k, k)) / truth.sd[k], 1, 0.1) << factors.size() << " factors, coordinate " << k;
+    EXPECT_NEAR(result.mixture.mean()[k], truth.mean[k], 0.15 * truth.sd[k])
+        << factors.size() << " factors, coordinate " << k;
+    EXPECT_NEAR(std::sqrt(result.mixture.covariance()(k, k)) / truth.sd[k], 1, 0.1)
+        << factors.size() << " factors, coordinate " << k;
   }
   EXPECT_NEAR(result.log_agreement, truth.log_integral, 0.1);
   EXPECT_LT(result.divergence, 0.1);
 }
 
-// What a network makes of a parameter near an edge: a narrow part, and one wider than the prior whose quotient by it grows without limit. The algebra alone
-// puts the product of three at u = 8 and of ten at 30.
+// What a network makes of a parameter near an edge: a narrow part, and one wider than the prior whose quotient by it
+// grows without limit. The algebra alone puts the product of three at u = 8 and of ten at 30.
 TEST(posterior_test, wide_parts_do_not_carry_the_product_of_many_to_the_edge) {
   const auto factor = [](double shift) {
-    return GaussianMixture::from_covariances({0.8, 0.2}, {{1.2 + shift, -1.2}, {1.5 + shift, -1}}, {matrix(0.25, -0.05, 0.09), matrix(1.7, -0.2, 0.3)});
+    return GaussianMixture::from_covariances({0.8, 0.2}, {{1.2 + shift, -1.2}, {1.5 + shift, -1}},
+                                             {matrix(0.25, -0.05, 0.09), matrix(1.7, -0.2, 0.3)});
   };
   std::vector<GaussianMixture> factors;
   for (const double shift : {0.1, -0.3, 0.2, 0.0, 0.3, -0.1, -0.2, 0.1, 0.0, -0.1}) {
@@ -259,15 +285,18 @@ TEST(posterior_test, wide_parts_do_not_carry_the_product_of_many_to_the_edge) {
 }
 
 TEST(posterior_test, narrow_parts_beside_an_edge_do_not_drift_beyond_it) {
-  const GaussianMixture factor = GaussianMixture::from_covariances({0.6, 0.4}, {{-2, 0.5}, {-1.7, 0.6}}, {matrix(0.8, 0.1, 0.3), matrix(0.15, 0, 0.2)});
+  const GaussianMixture factor = GaussianMixture::from_covariances({0.6, 0.4}, {{-2, 0.5}, {-1.7, 0.6}},
+                                                                   {matrix(0.8, 0.1, 0.3), matrix(0.15, 0, 0.2)});
   expect_the_product(std::vector<GaussianMixture>(3, factor));
   expect_the_product(std::vector<GaussianMixture>(8, factor));
 }
 
 TEST(posterior_test, a_part_as_wide_as_the_prior_adds_nothing) {
   const GaussianMixture known = GaussianMixture::from_covariances({1}, {{0.4, -0.2}}, {matrix(0.3, 0.1, 0.2)});
-  const GaussianMixture nothing = GaussianMixture::from_covariances({0.5, 0.5}, {{0, 0}, {0, 0}}, {matrix(1, 0, 1), matrix(1, 0, 1)});
-  const ProductResult result = multiply_posteriors(ProductDensity({nothing, known, nothing, nothing}, kBox, {true, true}));
+  const GaussianMixture nothing =
+      GaussianMixture::from_covariances({0.5, 0.5}, {{0, 0}, {0, 0}}, {matrix(1, 0, 1), matrix(1, 0, 1)});
+  const ProductResult result =
+      multiply_posteriors(ProductDensity({nothing, known, nothing, nothing}, kBox, {true, true}));
   EXPECT_NEAR(result.mixture.mean()[0], 0.4, 1e-9);
   EXPECT_NEAR(result.mixture.covariance()(0, 1), 0.1, 1e-9);
   EXPECT_EQ(result.fits, 0u);

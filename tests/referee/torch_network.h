@@ -1,4 +1,5 @@
-// The whole network in LibTorch's own operations, in doubles with autograd: what ours is compared with. Weights come from the list of ours, by name.
+// The whole network in LibTorch's own operations, in doubles with autograd: what ours is compared with. Weights come
+// from the list of ours, by name.
 #pragma once
 
 #include <torch/torch.h>
@@ -15,10 +16,14 @@ namespace penn::referee {
 
 using torch::Tensor;
 
-inline Tensor tensor_of(const float* data, std::vector<int64_t> sizes) { return torch::from_blob(const_cast<float*>(data), sizes).to(torch::kDouble); }
+inline Tensor tensor_of(const float* data, std::vector<int64_t> sizes) {
+  return torch::from_blob(const_cast<float*>(data), sizes).to(torch::kDouble);
+}
 
 // Relative to the largest entry of what is expected.
-inline double difference(const Tensor& a, const Tensor& expected) { return ((a - expected).abs().max() / expected.abs().max().clamp_min(1e-30)).item<double>(); }
+inline double difference(const Tensor& a, const Tensor& expected) {
+  return ((a - expected).abs().max() / expected.abs().max().clamp_min(1e-30)).item<double>();
+}
 
 using Leaves = std::map<std::string, Tensor>;
 inline Leaves leaves_of(const std::vector<WeightBlock>& blocks, const float* weights) {
@@ -30,7 +35,9 @@ inline Leaves leaves_of(const std::vector<WeightBlock>& blocks, const float* wei
   return leaves;
 }
 
-inline Tensor linear(const Leaves& w, const std::string& name, const Tensor& x) { return torch::linear(x, w.at(name + ".weight"), w.at(name + ".bias")); }
+inline Tensor linear(const Leaves& w, const std::string& name, const Tensor& x) {
+  return torch::linear(x, w.at(name + ".weight"), w.at(name + ".bias"));
+}
 
 inline Tensor decode(const Leaves& w, Tensor u) {
   if (w.count("decoder.stem.weight")) u = linear(w, "decoder.stem", u);
@@ -47,12 +54,15 @@ inline Tensor decode(const Leaves& w, Tensor u) {
 inline Tensor lstm_mean(const Tensor& x, const std::vector<Tensor>& parameters) {
   const int64_t layers = static_cast<int64_t>(parameters.size()) / 4, H = parameters[1].size(1);
   const Tensor zero = torch::zeros({layers, x.size(0), H}, x.options().requires_grad(false));
-  return std::get<0>(torch::lstm(x, {zero, zero}, parameters, /*has_biases=*/true, layers, /*dropout=*/0.0, /*train=*/true, /*bidirectional=*/false, /*batch_first=*/true)).mean(1);
+  return std::get<0>(torch::lstm(x, {zero, zero}, parameters, /*has_biases=*/true, layers, /*dropout=*/0.0,
+                                 /*train=*/true, /*bidirectional=*/false, /*batch_first=*/true))
+      .mean(1);
 }
 inline std::vector<Tensor> lstm_parameters(const Leaves& w) {
   std::vector<Tensor> list;
   for (int layer = 0; w.count("encoder_lstm.lstm.weight_ih_l" + std::to_string(layer)); ++layer)
-    for (const char* name : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"}) list.push_back(w.at("encoder_lstm.lstm." + std::string(name) + "_l" + std::to_string(layer)));
+    for (const char* name : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"})
+      list.push_back(w.at("encoder_lstm.lstm." + std::string(name) + "_l" + std::to_string(layer)));
   return list;
 }
 
@@ -66,8 +76,10 @@ inline LogDensities log_densities(const MixtureShape& s, const Tensor& raw, cons
   Tensor means = raw.slice(1, N, N * (1 + M)).reshape({B, N, M});
   const bool direct = s.parameterisation == "direct";
   // softplus as logaddexp: LibTorch's softplus is linear above 20, this is exact everywhere.
-  const Tensor diagonal = direct ? torch::logaddexp(scales, torch::zeros_like(scales)) : scales.clamp_max(12).exp() + 0.3;
-  if (!direct && N > 1) means = torch::cat({means.slice(1, 0, 1), means.slice(1, 0, 1) + means.slice(1, 1) / diagonal.slice(1, 1)}, 1);
+  const Tensor diagonal =
+      direct ? torch::logaddexp(scales, torch::zeros_like(scales)) : scales.clamp_max(12).exp() + 0.3;
+  if (!direct && N > 1)
+    means = torch::cat({means.slice(1, 0, 1), means.slice(1, 0, 1) + means.slice(1, 1) / diagonal.slice(1, 1)}, 1);
   Tensor u = torch::diag_embed(diagonal);
   if (s.full && M > 1) {
     const Tensor at = torch::triu_indices(M, M, 1, torch::kLong);
@@ -78,9 +90,12 @@ inline LogDensities log_densities(const MixtureShape& s, const Tensor& raw, cons
     u = u + upper;
   }
   if (!s.precision_floor.empty())
-    u = torch::linalg_cholesky(torch::matmul(u.transpose(-1, -2), u) + torch::diag(torch::tensor(s.precision_floor, torch::kDouble))).transpose(-1, -2);
+    u = torch::linalg_cholesky(torch::matmul(u.transpose(-1, -2), u) +
+                               torch::diag(torch::tensor(s.precision_floor, torch::kDouble)))
+            .transpose(-1, -2);
   const Tensor v = torch::matmul(u, (theta.unsqueeze(1) - means).unsqueeze(-1)).squeeze(-1);
-  const Tensor alone = torch::diagonal(u, 0, -2, -1).log().sum(-1) - 0.5 * v.square().sum(-1) - 0.5 * static_cast<double>(M) * std::log(2 * M_PI);
+  const Tensor alone = torch::diagonal(u, 0, -2, -1).log().sum(-1) - 0.5 * v.square().sum(-1) -
+                       0.5 * static_cast<double>(M) * std::log(2 * M_PI);
   return {torch::logsumexp(torch::log_softmax(logits, 1) + alone, 1), alone};
 }
 

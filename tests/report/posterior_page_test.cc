@@ -16,7 +16,8 @@ size_t count(const std::string& text, const std::string& what) {
 }
 
 TEST(posterior_page_test, the_data_come_back_out_of_the_page) {
-  const nlohmann::json data = {{"kind", "posterior"}, {"note", "a </script><script>alert(1)</script> & \"b\" \\ <!-- τ"}};
+  const nlohmann::json data = {{"kind", "posterior"},
+                               {"note", "a </script><script>alert(1)</script> & \"b\" \\ <!-- τ"}};
   const std::string page = posterior_page(data.dump(), "A & <b>");
   const std::string start = "id=\"penn-data\">";
   const size_t from = page.find(start) + start.size();
@@ -32,7 +33,8 @@ TEST(posterior_page_test, nothing_in_the_page_ends_a_script_early) {
 }
 
 TEST(posterior_page_test, data_of_no_known_kind_are_refused) {
-  for (const char* text : {"", "[1]", "{\"kind\": \"posterior\"", "{}", "{\"kind\": 3}", "{\"kind\": \"else\"}"}) EXPECT_THROW(posterior_page(text), Error) << text;
+  for (const char* text : {"", "[1]", "{\"kind\": \"posterior\"", "{}", "{\"kind\": 3}", "{\"kind\": \"else\"}"})
+    EXPECT_THROW(posterior_page(text), Error) << text;
   try {
     posterior_page("{\"kind\": \"else\"}");
   } catch (const Error& error) {

@@ -1,4 +1,5 @@
-// What a report carries beside the posterior: the trajectory, the truth, and the predictive fan when it was asked for. The model is the tiny one of the fuzzer.
+// What a report carries beside the posterior: the trajectory, the truth, and the predictive fan when it was asked for.
+// The model is the tiny one of the fuzzer.
 #include "penn/report/result_page.h"
 #include "penn/answer/infer.h"
 
@@ -16,7 +17,8 @@ using nlohmann::json;
 TEST(result_page_test, the_fan_of_the_predictive_check_is_in_the_page) {
   const Estimator estimator(open_model(std::string(PENN_SOURCE_DIR) + "/fuzz/corpus/model/tiny.safetensors"), 1);
   const std::string text = "0.1\n0.25\n-0.3\n0.4\n0.55\n0.61\n-0.7\n0.82\n-0.93\n0.14\n0.2\n0.31\n";
-  auto observed = read_observations(InputFile(std::string_view(text), "folder/bead.csv"), observation_format(estimator));
+  auto observed =
+      read_observations(InputFile(std::string_view(text), "folder/bead.csv"), observation_format(estimator));
   std::vector<Inference> answers = infer(estimator, "models/tiny.safetensors", observed);
   const json plain = json::parse(inference_json(estimator.system(), estimator.observation(), answers, observed, {0.5}));
   EXPECT_FALSE(plain["results"][0].contains("predictive"));
@@ -26,9 +28,12 @@ TEST(result_page_test, the_fan_of_the_predictive_check_is_in_the_page) {
   // A posterior inside the box, whatever the tiny network says.
   DenseMatrix narrow(1, 1);
   narrow(0, 0) = 1e-4;
-  const Posterior posterior(GaussianMixture::from_covariances({1}, {{0.5}}, {narrow}), Coordinate::kLinear, answers[0].box);
-  answers[0].predictive = check_predictive(estimator.system(), estimator.observation(), posterior, as_seen(estimator.info(), observed[0]).z, 1, {.draws = 200, .threads = 1});
-  const json predictive = json::parse(inference_json(estimator.system(), estimator.observation(), answers, observed, {}))["results"][0]["predictive"];
+  const Posterior posterior(GaussianMixture::from_covariances({1}, {{0.5}}, {narrow}), Coordinate::kLinear,
+                            answers[0].box);
+  answers[0].predictive = check_predictive(estimator.system(), estimator.observation(), posterior,
+                                           as_seen(estimator.info(), observed[0]).z, 1, {.draws = 200, .threads = 1});
+  const json predictive = json::parse(
+      inference_json(estimator.system(), estimator.observation(), answers, observed, {}))["results"][0]["predictive"];
   ASSERT_EQ(predictive["t"].size(), 12u);
   EXPECT_EQ(predictive["t"][11], 11.0);
   double last = -1e9;
@@ -38,7 +43,8 @@ TEST(result_page_test, the_fan_of_the_predictive_check_is_in_the_page) {
     EXPECT_GT(predictive["quantiles"][percent][0][3].get<double>(), last);
     last = predictive["quantiles"][percent][0][3];
   }
-  // x = a B with a = 0.5: the 95 % point is 0.82; of 200 draws its standard error is 0.5 sqrt(0.05 0.95 / 200) / 0.103 = 0.075.
+  // x = a B with a = 0.5: the 95 % point is 0.82; of 200 draws its standard error is 0.5 sqrt(0.05 0.95 / 200) / 0.103
+  // = 0.075.
   EXPECT_NEAR(last, 0.5 * 1.645, 0.3);
   EXPECT_EQ(predictive["statistics"].size(), 5u);
 }
@@ -53,7 +59,8 @@ TEST(result_page_test, a_combined_answer_shows_the_trajectories_it_was_made_from
     observed.push_back(one);
   }
   const Inference combined = combine_inferences(infer(estimator, "tiny", observed));
-  const json result = json::parse(inference_json(estimator.system(), estimator.observation(), {combined}, observed, {}))["results"][0];
+  const json result =
+      json::parse(inference_json(estimator.system(), estimator.observation(), {combined}, observed, {}))["results"][0];
   EXPECT_EQ(result["sources"].size(), 15u);
   ASSERT_EQ(result["trajectory"].size(), 12u);  // of many the first
   EXPECT_NEAR(result["trajectory"][3]["values"][0][2], std::sin(0.7 * 2 + 3), 1e-5);
@@ -76,7 +83,8 @@ TEST(result_page_test, an_evaluation_carries_every_trajectory_and_the_numbers_of
   }
   EXPECT_FALSE(data.contains("trajectories"));
   ASSERT_EQ(data["parameters"].size(), 1u);
-  for (const char* field : {"name", "label", "low", "high", "z", "coverage", "ranks"}) EXPECT_TRUE(data["parameters"][0].contains(field)) << field;
+  for (const char* field : {"name", "label", "low", "high", "z", "coverage", "ranks"})
+    EXPECT_TRUE(data["parameters"][0].contains(field)) << field;
 }
 
 TEST(result_page_test, a_jump_of_one_sample_shows_however_long_the_trajectory) {
@@ -86,10 +94,12 @@ TEST(result_page_test, a_jump_of_one_sample_shows_however_long_the_trajectory) {
       ObservedTrajectory observed;
       observed.source = "long.csv", observed.n = n, observed.sampling = 0.1;
       observed.z.resize(static_cast<size_t>(n));
-      for (int64_t i = 0; i < n; ++i) observed.z[static_cast<size_t>(i)] = static_cast<float>(std::sin(0.01 * static_cast<double>(i)));
+      for (int64_t i = 0; i < n; ++i)
+        observed.z[static_cast<size_t>(i)] = static_cast<float>(std::sin(0.01 * static_cast<double>(i)));
       observed.z[static_cast<size_t>(at)] = 30;
       const auto answers = infer(estimator, "tiny", {observed});
-      const auto page = nlohmann::json::parse(inference_json(estimator.system(), estimator.observation(), answers, {observed}, {}));
+      const auto page =
+          nlohmann::json::parse(inference_json(estimator.system(), estimator.observation(), answers, {observed}, {}));
       const auto& trajectory = page.at("results").at(0).at("trajectory");
       const std::vector<double> values = trajectory.at("values").at(0);
       EXPECT_LE(values.size(), 2000u);
@@ -97,8 +107,10 @@ TEST(result_page_test, a_jump_of_one_sample_shows_however_long_the_trajectory) {
       EXPECT_EQ(*largest, 30);
       EXPECT_EQ(std::count(values.begin(), values.end(), 30), 1);
       const double step = trajectory.at("sampling");  // near its time, and the whole as long as it was
-      EXPECT_NEAR(static_cast<double>(largest - values.begin()) * step, 0.1 * static_cast<double>(at), 0.1 * static_cast<double>(n) / 1000 + 0.05);
-      EXPECT_NEAR(static_cast<double>(values.size()) * step, 0.1 * static_cast<double>(n), 0.1 * static_cast<double>(n) / 500);
+      EXPECT_NEAR(static_cast<double>(largest - values.begin()) * step, 0.1 * static_cast<double>(at),
+                  0.1 * static_cast<double>(n) / 1000 + 0.05);
+      EXPECT_NEAR(static_cast<double>(values.size()) * step, 0.1 * static_cast<double>(n),
+                  0.1 * static_cast<double>(n) / 500);
       EXPECT_EQ(trajectory.contains("thinned"), n > 2000);
     }
 }

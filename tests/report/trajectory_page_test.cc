@@ -7,8 +7,10 @@ namespace penn {
 namespace {
 
 std::string page(const std::string& start, const std::string& title = "A title") {
-  const std::string text = "title = \"" + title + "\"\n[parameters]\nk = [1, 2]\n[equations]\nx = \"-k*x\"\ny = \"0\"\n[initial]\nx = " + start + "\ny = " + start +
-                           "\n[observe]\nx = \"x\"\ny = \"y\"\n[simulation]\nstep = 0.1\nsampling = 0.1\nlength = 50\n";
+  const std::string text =
+      "title = \"" + title +
+      "\"\n[parameters]\nk = [1, 2]\n[equations]\nx = \"-k*x\"\ny = \"0\"\n[initial]\nx = " + start + "\ny = " + start +
+      "\n[observe]\nx = \"x\"\ny = \"y\"\n[simulation]\nstep = 0.1\nsampling = 0.1\nlength = 50\n";
   const Simulator simulator(parse_system(text, "page.toml"), 0, {.kernel = KernelChoice::kInterpreted});
   return trajectory_page(simulator, 0, 3);
 }

@@ -1,4 +1,5 @@
-// The head of a request: what is read from good ones, what is said about bad ones, and that no bytes whatsoever break the reader.
+// The head of a request: what is read from good ones, what is said about bad ones, and that no bytes whatsoever break
+// the reader.
 #include "penn/serve/http_message.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +14,9 @@ namespace {
 TEST(http_message_test, a_request_of_a_browser_is_read) {
   HttpRequest request;
   const auto refusal = parse_head(
-      "POST /api/infer?model=oup&file=my%20bead+1.csv&model=other HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nContent-Length: 12\r\nX-Empty:\r\nExpect: 100-Continue\r\n\r\n", request);
+      "POST /api/infer?model=oup&file=my%20bead+1.csv&model=other HTTP/1.1\r\nHost: 127.0.0.1:8000\r\nContent-Length: "
+      "12\r\nX-Empty:\r\nExpect: 100-Continue\r\n\r\n",
+      request);
   ASSERT_FALSE(refusal) << refusal->message;
   EXPECT_EQ(request.method, "POST");
   EXPECT_EQ(request.path, "/api/infer");
@@ -78,9 +81,12 @@ TEST(http_message_test, a_length_beyond_all_numbers_is_too_large_not_zero) {
 
 // 20,000 heads with one to eight bytes changed: each is read or refused with 4xx (the sanitizer build watches).
 TEST(http_message_test, changed_bytes_are_read_or_refused) {
-  const std::string good = "POST /api/simulate?model=oup%20x&b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n";
+  const std::string good =
+      "POST /api/simulate?model=oup%20x&b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10\r\n\r\n";
   DrawStream draws(1);
-  const auto below = [&](size_t n) { return std::min(n - 1, static_cast<size_t>(draws.uniform() * static_cast<double>(n))); };
+  const auto below = [&](size_t n) {
+    return std::min(n - 1, static_cast<size_t>(draws.uniform() * static_cast<double>(n)));
+  };
   int refused = 0;
   for (int i = 0; i < 20000; ++i) {
     std::string head = good;
@@ -103,7 +109,9 @@ TEST(http_message_test, changed_bytes_are_read_or_refused) {
 
 TEST(http_message_test, every_answer_forbids_guessing_framing_caching_and_the_network) {
   const std::string text = to_text(error_response(400, "bad \xff byte", "a hint"));
-  for (const char* line : {"HTTP/1.1 400 Bad Request\r\n", "X-Content-Type-Options: nosniff\r\n", "Cache-Control: no-store\r\n", "default-src 'none'", "frame-ancestors 'none'", "Connection: close\r\n"})
+  for (const char* line :
+       {"HTTP/1.1 400 Bad Request\r\n", "X-Content-Type-Options: nosniff\r\n", "Cache-Control: no-store\r\n",
+        "default-src 'none'", "frame-ancestors 'none'", "Connection: close\r\n"})
     EXPECT_NE(text.find(line), std::string::npos) << line;
   EXPECT_EQ(text.find("Access-Control"), std::string::npos);
   const auto body = nlohmann::json::parse(text.substr(text.find("\r\n\r\n") + 4));

@@ -19,7 +19,9 @@ namespace penn {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+double since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
 
 class Client {
  public:
@@ -58,13 +60,16 @@ class Client {
   bool connected_ = false;
 };
 
-std::string post(const std::string& body) { return "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body; }
+std::string post(const std::string& body) {
+  return "POST /echo HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body;
+}
 
 // Answers with the body; "wait" waits until released, "throw" and "memory" throw.
 class Echo {
  public:
   explicit Echo(const ServerLimits& limits)
-      : server_({"127.0.0.1", 0}, limits, [this](const HttpRequest& r) { return handle(r); }), thread_([this] { server_.run(); }) {}
+      : server_({"127.0.0.1", 0}, limits, [this](const HttpRequest& r) { return handle(r); }),
+        thread_([this] { server_.run(); }) {}
   ~Echo() {
     release();
     server_.stop();
@@ -97,7 +102,9 @@ class Echo {
   std::thread thread_;
 };
 
-int status_of(const std::string& answer) { return answer.size() > 12 ? std::stoi(answer.substr(9, 3)) : 0; }
+int status_of(const std::string& answer) {
+  return answer.size() > 12 ? std::stoi(answer.substr(9, 3)) : 0;
+}
 
 TEST(http_server_test, a_body_comes_back_whatever_pieces_it_is_sent_in) {
   Echo echo({});
@@ -107,7 +114,8 @@ TEST(http_server_test, a_body_comes_back_whatever_pieces_it_is_sent_in) {
   for (size_t at = 0; at < 80; ++at) client.send(whole.substr(at, 1));
   client.send(whole.substr(80));
   EXPECT_TRUE(client.receive_all().ends_with(body));
-  EXPECT_TRUE(Client(echo.port()).ask("GET / HTTP/1.0\nHost: x\n\n").starts_with("HTTP/1.1 200 OK"));  // bare line feeds
+  EXPECT_TRUE(
+      Client(echo.port()).ask("GET / HTTP/1.0\nHost: x\n\n").starts_with("HTTP/1.1 200 OK"));  // bare line feeds
 }
 
 TEST(http_server_test, a_client_that_asks_first_is_told_to_continue) {

@@ -1,4 +1,5 @@
-// What the service answers, without a socket: with the tiny model of the fuzzer (one parameter a in [0, 1], one channel, 12 samples).
+// What the service answers, without a socket: with the tiny model of the fuzzer (one parameter a in [0, 1], one
+// channel, 12 samples).
 #include "penn/serve/live_service.h"
 
 #include <gtest/gtest.h>
@@ -7,9 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/files_for_tests.h"
-#include "penn/base/error.h"
-#include "penn/answer/inference.h"
 #include "penn/answer/infer.h"
+#include "penn/answer/inference.h"
+#include "penn/base/error.h"
 
 namespace penn {
 namespace {
@@ -24,9 +25,12 @@ struct Service {
   ModelTable models{{kTiny}, 1, warnings};
   LiveService service;
   explicit Service(bool loopback_only = true, const LiveLimits& limits = {}) : service(models, loopback_only, limits) {}
-  HttpResponse ask(const std::string& method, const std::string& target, const std::string& body = "", const std::string& headers = "Host: localhost\r\n") const {
+  HttpResponse ask(const std::string& method, const std::string& target, const std::string& body = "",
+                   const std::string& headers = "Host: localhost\r\n") const {
     HttpRequest request;
-    const auto refusal = parse_head(method + " " + target + " HTTP/1.1\r\n" + headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n", request);
+    const auto refusal = parse_head(method + " " + target + " HTTP/1.1\r\n" + headers +
+                                        "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n",
+                                    request);
     if (refusal) return error_response(*refusal);
     request.body = body;
     return service(request);
@@ -57,7 +61,8 @@ TEST(live_service_test, a_csv_gets_the_posterior_of_the_library) {
   ASSERT_EQ(response.status, 200) << response.body;
   const json result = json::parse(response.body)["results"][0];
   const ServedModel& model = *s.models.find("tiny");
-  auto observed = read_observations(InputFile(std::string_view(kData), "bead.csv"), observation_format(model.estimator));
+  auto observed =
+      read_observations(InputFile(std::string_view(kData), "bead.csv"), observation_format(model.estimator));
   const Inference expected = infer(model.estimator, "tiny", observed)[0];
   EXPECT_EQ(result["mean"], json(expected.mean));
   EXPECT_EQ(result["sd"], json(expected.sd));
@@ -67,7 +72,8 @@ TEST(live_service_test, a_csv_gets_the_posterior_of_the_library) {
 }
 
 TEST(live_service_test, a_bad_csv_gets_the_librarys_words_with_line_and_column) {
-  const HttpResponse response = Service().ask("POST", "/api/infer?model=tiny&file=my%20bead.csv", "0.1\n0.2\nabc\n0.4\n");
+  const HttpResponse response =
+      Service().ask("POST", "/api/infer?model=tiny&file=my%20bead.csv", "0.1\n0.2\nabc\n0.4\n");
   EXPECT_EQ(response.status, 400);
   const json answer = json::parse(response.body);
   EXPECT_EQ(answer["error"].get<std::string>().find("my bead.csv:3:1: 'abc' is not a number"), 0u) << answer;
@@ -76,7 +82,9 @@ TEST(live_service_test, a_bad_csv_gets_the_librarys_words_with_line_and_column) 
 TEST(live_service_test, a_simulated_trajectory_comes_with_its_truth_and_the_same_seed_gives_the_same) {
   const Service s;
   const auto ask = [&](const char* body) { return json::parse(s.ask("POST", "/api/simulate?model=tiny", body).body); };
-  const json first = ask(R"({"theta": [0.25], "length": 12, "seed": 7})"), again = ask(R"({"theta": [0.25], "length": 12, "seed": 7})"), other = ask(R"({"theta": [0.25], "length": 12, "seed": 8})");
+  const json first = ask(R"({"theta": [0.25], "length": 12, "seed": 7})"),
+             again = ask(R"({"theta": [0.25], "length": 12, "seed": 7})"),
+             other = ask(R"({"theta": [0.25], "length": 12, "seed": 8})");
   EXPECT_EQ(first["results"][0]["truth"], json::parse("[0.25]"));
   EXPECT_EQ(first["results"][0]["sampling"], 1.0);
   EXPECT_EQ(first, again);
@@ -132,7 +140,8 @@ TEST(live_service_test, wrong_requests_are_refused_with_a_sentence) {
     const HttpResponse response = s.ask(c.method, c.target, c.body);
     EXPECT_EQ(response.status, c.status) << c.target << " " << c.body << " " << response.body;
     const json answer = json::parse(response.body);
-    EXPECT_NE(answer["error"].get<std::string>().find(c.part), std::string::npos) << c.target << " " << c.body << " " << answer;
+    EXPECT_NE(answer["error"].get<std::string>().find(c.part), std::string::npos)
+        << c.target << " " << c.body << " " << answer;
   }
   EXPECT_EQ(s.ask("POST", "/api/simulate?model=tiny", std::string(100'000, '[')).status, 413);
   EXPECT_EQ(s.ask("POST", "/api/simulate?model=tiny", std::string(60'000, '[')).status, 400);
@@ -147,14 +156,20 @@ TEST(live_service_test, large_data_are_sent_to_the_command_line) {
 
 TEST(live_service_test, other_hosts_and_pages_of_other_sites_get_nothing) {
   const Service s, open(false);
-  const auto models = [&](const Service& service, const std::string& headers) { return service.ask("GET", "/api/models", "", headers).status; };
-  for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1:8000", "127.1.2.3", "[::1]", "[::1]:99"}) EXPECT_EQ(models(s, std::string("Host: ") + host + "\r\n"), 200) << host;
-  for (const char* host : {"evil.example", "evil.example:8000", "127.0.0.1.evil.example", "127.0.0.1:8000.evil.example", "localhost.evil.example", "127.evil", "127.0.0", "127...1", "[::2]", "192.168.0.1", "127.0.0.1@evil"})
+  const auto models = [&](const Service& service, const std::string& headers) {
+    return service.ask("GET", "/api/models", "", headers).status;
+  };
+  for (const char* host : {"localhost", "LocalHost:80", "127.0.0.1:8000", "127.1.2.3", "[::1]", "[::1]:99"})
+    EXPECT_EQ(models(s, std::string("Host: ") + host + "\r\n"), 200) << host;
+  for (const char* host :
+       {"evil.example", "evil.example:8000", "127.0.0.1.evil.example", "127.0.0.1:8000.evil.example",
+        "localhost.evil.example", "127.evil", "127.0.0", "127...1", "[::2]", "192.168.0.1", "127.0.0.1@evil"})
     EXPECT_EQ(models(s, std::string("Host: ") + host + "\r\n"), 403) << host;
   EXPECT_EQ(models(s, ""), 400);
   EXPECT_EQ(models(open, "Host: lab.example\r\n"), 200);
   EXPECT_EQ(models(s, "Host: localhost:1\r\nOrigin: http://localhost:1\r\n"), 200);
-  for (const char* origin : {"http://evil.example", "null", "http://localhost:2"}) EXPECT_EQ(models(s, std::string("Host: localhost:1\r\nOrigin: ") + origin + "\r\n"), 403) << origin;
+  for (const char* origin : {"http://evil.example", "null", "http://localhost:2"})
+    EXPECT_EQ(models(s, std::string("Host: localhost:1\r\nOrigin: ") + origin + "\r\n"), 403) << origin;
   EXPECT_EQ(models(s, "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"), 403);
 }
 

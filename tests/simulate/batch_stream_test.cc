@@ -24,7 +24,8 @@ TEST(batch_stream_test, of_four_batches_in_a_row_each_has_its_own_quarter_of_the
 
 TEST(batch_stream_test, a_batch_depends_on_its_number_alone) {
   const System system = load_system("soup").system;
-  const auto one = make_fresh_stream(system, 0, {.seed = 3, .threads = 1}, 8, {64, 100}, 4), other = make_fresh_stream(system, 0, {.seed = 3, .threads = 2}, 8, {64, 100}, 4);
+  const auto one = make_fresh_stream(system, 0, {.seed = 3, .threads = 1}, 8, {64, 100}, 4),
+             other = make_fresh_stream(system, 0, {.seed = 3, .threads = 2}, 8, {64, 100}, 4);
   TrajectoryBatch a, b;
   one->fill(0, a);
   one->fill(7, a);

@@ -1,13 +1,13 @@
-// Every ```toml block of docs/system_language.md and of the README is a complete system: it is parsed, described, and a few trajectories of each
-// of its observations are simulated by compiled code and by both interpreters.
+// Every ```toml block of docs/system_language.md and of the README is a complete system: it is parsed, described, and a
+// few trajectories of each of its observations are simulated by compiled code and by both interpreters.
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "penn/base/files.h"
 #include "penn/simulate/simulator.h"
-#include "penn/system/parse_system.h"
 #include "penn/system/describe_system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {
@@ -26,7 +26,8 @@ std::vector<std::string> toml_blocks(const std::string& page) {
 }
 
 TEST(documented_examples_test, every_example_is_understood_and_simulated) {
-  std::vector<std::string> blocks = toml_blocks(read_text_file(std::string(PENN_SOURCE_DIR) + "/docs/system_language.md"));
+  std::vector<std::string> blocks =
+      toml_blocks(read_text_file(std::string(PENN_SOURCE_DIR) + "/docs/system_language.md"));
   EXPECT_GE(blocks.size(), 6u);
   const std::vector<std::string> readme = toml_blocks(read_text_file(std::string(PENN_SOURCE_DIR) + "/README.md"));
   EXPECT_EQ(readme.size(), 1u);
@@ -39,7 +40,8 @@ TEST(documented_examples_test, every_example_is_understood_and_simulated) {
       for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes, KernelChoice::kInterpreted}) {
         Simulator simulator(system, static_cast<int>(observation), {.seed = 1, .length = 20, .kernel = kernel});
         const int64_t n = 33;
-        std::vector<float> theta(static_cast<size_t>(n * simulator.parameters())), z(static_cast<size_t>(n * 20 * simulator.channels()));
+        std::vector<float> theta(static_cast<size_t>(n * simulator.parameters())),
+            z(static_cast<size_t>(n * 20 * simulator.channels()));
         const SimulationCount count = simulator.run(0, n, theta.data(), z.data());
         EXPECT_EQ(count.discarded, 0) << system.name;
         for (const float value : z) ASSERT_TRUE(std::isfinite(value)) << system.name;

@@ -11,11 +11,11 @@
 #include "penn/base/aligned.h"
 #include "penn/base/denormals.h"
 #include "penn/noise/lane_group.h"
-#include "penn/simulate/kernel.h"
-#include "penn/system/parse_system.h"
-#include "penn/simulate/interpreted_kernel.h"
-#include "penn/simulate/lane_kernel.h"
 #include "penn/simulate/compiled_kernel.h"
+#include "penn/simulate/interpreted_kernel.h"
+#include "penn/simulate/kernel.h"
+#include "penn/simulate/lane_kernel.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {
@@ -211,8 +211,8 @@ TEST(lane_kernel_test, odd_systems_are_those_of_compiled_code) {
   for (const std::string& text : texts) compare(text, 12, 3, 4);
 }
 
-// Nothing is carried from one chain of 256 operations to the next. Three operations a term: 256, 512 and 768 cut a term in each
-// of its three places. Sums of products are pairs in one instruction, where they do not lie across a cut.
+// Nothing is carried from one chain of 256 operations to the next. Three operations a term: 256, 512 and 768 cut a term
+// in each of its three places. Sums of products are pairs in one instruction, where they do not lie across a cut.
 TEST(lane_kernel_test, programs_longer_than_a_chain_are_those_of_compiled_code) {
   const auto sum = [](const std::string& start, const std::string& end) {
     std::string text;
@@ -220,7 +220,8 @@ TEST(lane_kernel_test, programs_longer_than_a_chain_are_those_of_compiled_code) 
     return text;
   };
   compare("[parameters]\nk = [1, 2]\n[equations]\nx = \"k - 0.1*(" + sum("sin(", "*x)") +
-              ")\"\ny = \"x - y\"\n[initial]\nx = 1\ny = 1\n[observe]\nx = \"x + " + sum("(y + ", ")^2*x") + "\"\n" + kTail,
+              ")\"\ny = \"x - y\"\n[initial]\nx = 1\ny = 1\n[observe]\nx = \"x + " + sum("(y + ", ")^2*x") + "\"\n" +
+              kTail,
           6, 0, 2);
 }
 

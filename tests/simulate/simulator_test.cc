@@ -1,5 +1,6 @@
-// What every trajectory must satisfy, whatever the system: the same bits however it is computed, finite numbers, compiled code
-// and lane interpreter that agree with the reference interpreter, and honest counting of what was discarded.
+// What every trajectory must satisfy, whatever the system: the same bits however it is computed, finite numbers,
+// compiled code and lane interpreter that agree with the reference interpreter, and honest counting of what was
+// discarded.
 #include "penn/simulate/simulator.h"
 
 #include <gtest/gtest.h>
@@ -12,8 +13,8 @@
 #include "base/files_for_tests.h"
 #include "penn/base/error.h"
 #include "penn/base/parallel.h"
-#include "penn/system/parse_system.h"
 #include "penn/system/load_system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {
@@ -71,7 +72,8 @@ TEST(simulator_test, only_finite_numbers_leave_and_theta_lies_in_its_box) {
   }
 }
 
-// penn and the system compiled for different instruction sets (PENN_NATIVE=OFF) need not agree: one may fuse, the other not.
+// penn and the system compiled for different instruction sets (PENN_NATIVE=OFF) need not agree: one may fuse, the other
+// not.
 bool is_same_instruction_set(const Simulator& compiled, const Simulator& lanes) {
   const auto width = [](const std::string& description) { return description.substr(description.find(',')); };
   return width(compiled.kernel_description()) == width(lanes.kernel_description());
@@ -80,8 +82,10 @@ bool is_same_instruction_set(const Simulator& compiled, const Simulator& lanes) 
 TEST(simulator_test, the_lane_interpreter_gives_the_bits_of_compiled_code) {
   for (const char* name : {"soup", "oup", "dvdp", "cfhn:x1x2", "cfhn:x1", "cfhn:mean", "airfoil"}) {
     const SystemChoice choice = load_system(name);
-    const Simulator compiled(choice.system, choice.observation, {.seed = 6, .length = 200, .kernel = KernelChoice::kCompiled});
-    const Simulator lanes(choice.system, choice.observation, {.seed = 6, .length = 200, .kernel = KernelChoice::kLanes});
+    const Simulator compiled(choice.system, choice.observation,
+                             {.seed = 6, .length = 200, .kernel = KernelChoice::kCompiled});
+    const Simulator lanes(choice.system, choice.observation,
+                          {.seed = 6, .length = 200, .kernel = KernelChoice::kLanes});
     if (!is_same_instruction_set(compiled, lanes)) GTEST_SKIP() << "penn is not built for this processor";
     const Batch a = run(compiled, 0, 300), b = run(lanes, 0, 300);
     EXPECT_EQ(a.theta, b.theta) << name;
@@ -103,28 +107,32 @@ TEST(simulator_test, without_a_compiler_the_lane_interpreter_is_used_and_nobody_
   EXPECT_EQ(simulator.kernel_warning(), "");
 }
 
-// The same draws through float32 lanes (compiled and interpreted) and through the double-precision reference. The systems are nonlinear and noise
-// kicks them hard, so rounding grows along a trajectory: 40 samples without burn-in, compared in units of the trajectory's own size.
+// The same draws through float32 lanes (compiled and interpreted) and through the double-precision reference. The
+// systems are nonlinear and noise kicks them hard, so rounding grows along a trajectory: 40 samples without burn-in,
+// compared in units of the trajectory's own size.
 TEST(simulator_test, compiled_code_and_lanes_agree_with_the_reference) {
   for (const char* name : kNames)
-  for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes}) {
-    SystemChoice choice = load_system(name);
-    choice.system.simulation.burn_in = {0, 0};
-    const Batch fast = run(Simulator(choice.system, choice.observation, {.seed = 2, .length = 40, .kernel = kernel}), 0, 64);
-    const Batch slow = run(Simulator(choice.system, choice.observation, {.seed = 2, .length = 40, .kernel = KernelChoice::kInterpreted}), 0, 64);
-    EXPECT_EQ(fast.theta, slow.theta);
-    const size_t row = fast.z.size() / 64;
-    int apart = 0;
-    for (size_t i = 0; i < 64; ++i) {
-      float size = 1e-3f, difference = 0;
-      for (size_t j = i * row; j < (i + 1) * row; ++j) {
-        size = std::max(size, std::abs(slow.z[j]));
-        difference = std::max(difference, std::abs(fast.z[j] - slow.z[j]));
+    for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes}) {
+      SystemChoice choice = load_system(name);
+      choice.system.simulation.burn_in = {0, 0};
+      const Batch fast =
+          run(Simulator(choice.system, choice.observation, {.seed = 2, .length = 40, .kernel = kernel}), 0, 64);
+      const Batch slow = run(
+          Simulator(choice.system, choice.observation, {.seed = 2, .length = 40, .kernel = KernelChoice::kInterpreted}),
+          0, 64);
+      EXPECT_EQ(fast.theta, slow.theta);
+      const size_t row = fast.z.size() / 64;
+      int apart = 0;
+      for (size_t i = 0; i < 64; ++i) {
+        float size = 1e-3f, difference = 0;
+        for (size_t j = i * row; j < (i + 1) * row; ++j) {
+          size = std::max(size, std::abs(slow.z[j]));
+          difference = std::max(difference, std::abs(fast.z[j] - slow.z[j]));
+        }
+        apart += difference > 2e-4f * size;
       }
-      apart += difference > 2e-4f * size;
+      EXPECT_EQ(apart, 0) << name;
     }
-    EXPECT_EQ(apart, 0) << name;
-  }
 }
 
 // Everything the language has, once, in equations that stay bounded.
@@ -166,24 +174,26 @@ length = 30
 
 TEST(simulator_test, every_word_of_the_language_becomes_what_it_means) {
   for (const char* method : {"method = \"euler-maruyama\"", "method = \"rk4\""})
-  for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes}) {
-    std::string text = kEverything;
-    text.replace(text.find("METHOD"), 6, method);
-    const System system = parse_system(text, "everything.toml");
-    const Batch fast = run(Simulator(system, 0, {.seed = 9, .kernel = kernel}), 0, 96);
-    const Batch slow = run(Simulator(system, 0, {.seed = 9, .kernel = KernelChoice::kInterpreted}), 0, 96);
-    EXPECT_EQ(fast.theta, slow.theta);
-    EXPECT_EQ(fast.sampling, slow.sampling);
-    for (size_t i = 0; i < fast.z.size(); ++i) ASSERT_NEAR(fast.z[i], slow.z[i], 2e-4 * (1 + std::abs(slow.z[i]))) << method << " " << i;
-    const auto [low, high] = std::minmax_element(fast.sampling.begin(), fast.sampling.end());
-    EXPECT_GE(*low, 0.05f);
-    EXPECT_LE(*high, 0.2f);
-    EXPECT_GT(*high - *low, 0.1f);
-  }
+    for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes}) {
+      std::string text = kEverything;
+      text.replace(text.find("METHOD"), 6, method);
+      const System system = parse_system(text, "everything.toml");
+      const Batch fast = run(Simulator(system, 0, {.seed = 9, .kernel = kernel}), 0, 96);
+      const Batch slow = run(Simulator(system, 0, {.seed = 9, .kernel = KernelChoice::kInterpreted}), 0, 96);
+      EXPECT_EQ(fast.theta, slow.theta);
+      EXPECT_EQ(fast.sampling, slow.sampling);
+      for (size_t i = 0; i < fast.z.size(); ++i)
+        ASSERT_NEAR(fast.z[i], slow.z[i], 2e-4 * (1 + std::abs(slow.z[i]))) << method << " " << i;
+      const auto [low, high] = std::minmax_element(fast.sampling.begin(), fast.sampling.end());
+      EXPECT_GE(*low, 0.05f);
+      EXPECT_LE(*high, 0.2f);
+      EXPECT_GT(*high - *low, 0.1f);
+    }
 }
 
 TEST(simulator_test, fixed_parameters_are_fixed_and_the_others_are_drawn_as_before) {
-  const Batch free = run("oup", {.seed = 5, .length = 20}, 0, 40), fixed = run("oup", {.seed = 5, .length = 20, .fixed = {{"H", 0.7}}}, 0, 40);
+  const Batch free = run("oup", {.seed = 5, .length = 20}, 0, 40),
+              fixed = run("oup", {.seed = 5, .length = 20, .fixed = {{"H", 0.7}}}, 0, 40);
   for (size_t i = 0; i < 40; ++i) {
     EXPECT_EQ(fixed.theta[5 * i + 2], 0.7f);
     EXPECT_EQ(fixed.theta[5 * i], free.theta[5 * i]);
@@ -206,8 +216,9 @@ TEST(simulator_test, with_no_burn_in_the_first_sample_is_the_initial_state) {
   EXPECT_NEAR(positive, 1000, 5 * std::sqrt(500));  // the sign is random
 }
 
-// A share of cfhn trajectories diverges: a large jump makes explicit Euler unstable on the cubic. 0.77 % is known for the whole horizon
-// of 3,000 samples; with the burn-in drawn from 500 to 1500 a trajectory is 2,500 samples long on average, and 0.61 % diverge.
+// A share of cfhn trajectories diverges: a large jump makes explicit Euler unstable on the cubic. 0.77 % is known for
+// the whole horizon of 3,000 samples; with the burn-in drawn from 500 to 1500 a trajectory is 2,500 samples long on
+// average, and 0.61 % diverge.
 TEST(simulator_test, cfhn_discards_about_three_quarters_of_a_percent) {
   SystemChoice choice = load_system("cfhn:x1");
   choice.system.simulation.burn_in = {1500, 1500};
@@ -216,11 +227,13 @@ TEST(simulator_test, cfhn_discards_about_three_quarters_of_a_percent) {
   EXPECT_NEAR(batch.count.discarded_share(), 0.0077, 3 * std::sqrt(0.0077 / 20000));
 }
 
-// Theta of a diverged trajectory is drawn anew together with the noise, so that what is kept follows p(theta) P(finite | theta).
-// Here x' = k x overflows float32 exactly for k > 0.8852 or so; k must be uniform below and absent above.
+// Theta of a diverged trajectory is drawn anew together with the noise, so that what is kept follows p(theta) P(finite
+// | theta). Here x' = k x overflows float32 exactly for k > 0.8852 or so; k must be uniform below and absent above.
 TEST(simulator_test, a_diverged_pair_is_replaced_as_a_whole) {
-  const System system = parse_system("[parameters]\nk = [0, 1]\n[equations]\nx = \"k*x\"\n[initial]\nx = 1\n[observe]\nx = \"x\"\n"
-                                     "[simulation]\nstep = 0.1\nsampling = 1\nlength = 103\n", "explode.toml");
+  const System system = parse_system(
+      "[parameters]\nk = [0, 1]\n[equations]\nx = \"k*x\"\n[initial]\nx = 1\n[observe]\nx = \"x\"\n"
+      "[simulation]\nstep = 0.1\nsampling = 1\nlength = 103\n",
+      "explode.toml");
   const Batch batch = run(Simulator(system, 0, {.seed = 1}), 0, 20000);
   const double edge = (std::exp(std::log(3.4028235e38) / 1020) - 1) / 0.1;  // 1020 Euler steps of factor 1 + k/10
   double mean = 0;
@@ -233,20 +246,26 @@ TEST(simulator_test, a_diverged_pair_is_replaced_as_a_whole) {
 }
 
 TEST(simulator_test, a_system_that_always_diverges_is_reported) {
-  const System system = parse_system("[parameters]\nk = [5, 6]\n[equations]\nx = \"k*x^3\"\n[initial]\nx = 10\n[observe]\nx = \"tanh(x)\"\n"
-                                     "[simulation]\nstep = 0.1\nsampling = 1\nlength = 100\n", "explode.toml");
+  const System system = parse_system(
+      "[parameters]\nk = [5, 6]\n[equations]\nx = \"k*x^3\"\n[initial]\nx = 10\n[observe]\nx = \"tanh(x)\"\n"
+      "[simulation]\nstep = 0.1\nsampling = 1\nlength = 100\n",
+      "explode.toml");
   try {
     run(Simulator(system, 0, {}), 0, 10);
     FAIL() << "accepted";
   } catch (const SystemError& error) {
-    EXPECT_NE(std::string(error.what()).find("left the finite numbers 20 times in a row (100.0 % of all draws did)"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("left the finite numbers 20 times in a row (100.0 % of all draws did)"),
+              std::string::npos)
+        << error.what();
   }
 }
 
 // A single trajectory of a system of which nine in ten diverge is the same as in a batch, and no reason to give up.
 TEST(simulator_test, one_trajectory_of_a_wild_system_equals_that_of_a_batch) {
-  const System system = parse_system("[parameters]\nk = [0, 10]\n[equations]\nx = \"k*x\"\n[initial]\nx = 1\n[observe]\nx = \"x\"\n"
-                                     "[simulation]\nstep = 0.1\nsampling = 1\nlength = 103\n", "explode.toml");
+  const System system = parse_system(
+      "[parameters]\nk = [0, 10]\n[equations]\nx = \"k*x\"\n[initial]\nx = 1\n[observe]\nx = \"x\"\n"
+      "[simulation]\nstep = 0.1\nsampling = 1\nlength = 103\n",
+      "explode.toml");
   const Simulator simulator(system, 0, {.seed = 1});
   const Batch all = run(simulator, 0, 40);
   EXPECT_GT(all.count.discarded_share(), 0.8);
@@ -256,12 +275,16 @@ TEST(simulator_test, one_trajectory_of_a_wild_system_equals_that_of_a_batch) {
 // t is 0 at the first recorded sample, whatever the burn-in, and advances by the trajectory's own sampling interval.
 TEST(simulator_test, time_starts_at_the_first_recorded_sample) {
   for (const char* method : {"euler-maruyama", "rk4"}) {
-    const System system = parse_system(std::string("[parameters]\nk = [0, 1]\n[equations]\nx = \"0\"\n[initial]\nx = \"k\"\n[observe]\nt1 = \"t\"\n"
-                                       "[simulation]\nstep = 0.1\nsampling = [0.2, 1]\nburn_in = [0, 20]\nlength = 6\nmethod = \"") + method + "\"\n", "clock.toml");
+    const System system = parse_system(
+        std::string("[parameters]\nk = [0, 1]\n[equations]\nx = \"0\"\n[initial]\nx = \"k\"\n[observe]\nt1 = \"t\"\n"
+                    "[simulation]\nstep = 0.1\nsampling = [0.2, 1]\nburn_in = [0, 20]\nlength = 6\nmethod = \"") +
+            method + "\"\n",
+        "clock.toml");
     for (const KernelChoice kernel : {KernelChoice::kCompiled, KernelChoice::kLanes, KernelChoice::kInterpreted}) {
       const Batch batch = run(Simulator(system, 0, {.kernel = kernel}), 0, 100);
       for (size_t i = 0; i < 100; ++i)
-        for (size_t j = 0; j < 6; ++j) ASSERT_NEAR(batch.z[6 * i + j], static_cast<double>(j) * batch.sampling[i], 2e-5) << i;
+        for (size_t j = 0; j < 6; ++j)
+          ASSERT_NEAR(batch.z[6 * i + j], static_cast<double>(j) * batch.sampling[i], 2e-5) << i;
     }
   }
 }
@@ -282,11 +305,14 @@ TEST(simulator_test, threads_may_make_simulators_of_the_same_new_system_at_once)
   const TestDirectory cache;  // empty, so that nothing is compiled yet
   fs::permissions(cache.path(), fs::perms(0700));
   setenv("PENN_CACHE", cache.path().c_str(), 1);
-  const System system = parse_system("[parameters]\nk = [0, 1]\n[equations]\nx = \"k\"\n[initial]\nx = 0\n[observe]\nx = \"x\"\n"
-                                     "[simulation]\nstep = 1\nsampling = 1\nlength = 5\n", "new.toml");
+  const System system = parse_system(
+      "[parameters]\nk = [0, 1]\n[equations]\nx = \"k\"\n[initial]\nx = 0\n[observe]\nx = \"x\"\n"
+      "[simulation]\nstep = 1\nsampling = 1\nlength = 5\n",
+      "new.toml");
   std::vector<Batch> batches(3);
   parallel_for(3, 3, [&](int64_t task, int) {
-    batches[static_cast<size_t>(task)] = run(Simulator(system, 0, {.threads = 1, .kernel = KernelChoice::kCompiled}), 0, 10);
+    batches[static_cast<size_t>(task)] =
+        run(Simulator(system, 0, {.threads = 1, .kernel = KernelChoice::kCompiled}), 0, 10);
   });
   unsetenv("PENN_CACHE");
   EXPECT_EQ(batches[0].z, batches[1].z);
@@ -308,9 +334,11 @@ TEST(simulator_test, a_grid_of_fractional_noise_that_fills_the_memory_is_refused
   }
 }
 
-// Systems at the edge of the language: no state, no noise, fractional noise that is only measured, exponents at their limits.
+// Systems at the edge of the language: no state, no noise, fractional noise that is only measured, exponents at their
+// limits.
 TEST(simulator_test, odd_systems_give_finite_numbers) {
-  const std::string tail = "[simulation]\nsampling = 0.5\nstep = 0.1\nlength = 4\nburn_in = [0, 2]\n", head = "[parameters]\nk = [1, 2]\n";
+  const std::string tail = "[simulation]\nsampling = 0.5\nstep = 0.1\nlength = 4\nburn_in = [0, 2]\n",
+                    head = "[parameters]\nk = [1, 2]\n";
   const std::string one = "[equations]\nx = \"-k*x + N\"\n[initial]\nx = 1\n[observe]\nx = \"x\"\n";
   const std::string texts[] = {
       head + "[observe]\nx = \"k\"\n" + tail,

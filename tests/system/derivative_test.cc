@@ -10,8 +10,8 @@
 
 #include "penn/base/files.h"
 #include "penn/base/random.h"
-#include "penn/system/system.h"
 #include "penn/system/load_system.h"
+#include "penn/system/system.h"
 
 namespace penn {
 namespace {

@@ -16,7 +16,9 @@ double value(const std::string& text) {
   const SyntaxTree tree = parse_expression(text, source, {1, 1, 1});
   std::vector<double> values;
   for (const SyntaxNode& n : tree.nodes)
-    values.push_back(n.op == Op::kNumber ? n.number : apply(n.op, values.at(static_cast<size_t>(n.a)), n.b >= 0 ? values.at(static_cast<size_t>(n.b)) : 0));
+    values.push_back(n.op == Op::kNumber ? n.number
+                                         : apply(n.op, values.at(static_cast<size_t>(n.a)),
+                                                 n.b >= 0 ? values.at(static_cast<size_t>(n.b)) : 0));
   return values.back();
 }
 
@@ -64,7 +66,8 @@ TEST(expression_test, every_function_means_what_its_name_says) {
 }
 
 TEST(expression_test, mistakes_are_pointed_at) {
-  EXPECT_EQ(message("1 + "), "test:1:5: the expression ends too early: a number, a name or '(' is missing\n  1 | 1 + \n    |     ^");
+  EXPECT_EQ(message("1 + "),
+            "test:1:5: the expression ends too early: a number, a name or '(' is missing\n  1 | 1 + \n    |     ^");
   EXPECT_EQ(message("(1 + 2"), "test:1:1: '(' is never closed\n  1 | (1 + 2\n    | ^");
   EXPECT_EQ(message("1 + 2)"), "test:1:6: ')' without '('\n  1 | 1 + 2)\n    |      ^");
   EXPECT_EQ(message("2 x"), "test:1:3: an operator is missing here\n  1 | 2 x\n    |   ^");
@@ -73,7 +76,8 @@ TEST(expression_test, mistakes_are_pointed_at) {
   EXPECT_EQ(message("min(1)"), "test:1:1: 'min' takes two arguments\n  1 | min(1)\n    | ^~~");
   EXPECT_EQ(message("sin(1, 2)"), "test:1:6: too many arguments: 'sin' takes one\n  1 | sin(1, 2)\n    |      ^");
   EXPECT_EQ(message("sinh(1)"), "test:1:1: unknown function 'sinh'\n  1 | sinh(1)\n    | ^~~~");
-  EXPECT_EQ(message("x < 2"), "test:1:3: unexpected '<': there are no comparisons in expressions\n  1 | x < 2\n    |   ^");
+  EXPECT_EQ(message("x < 2"),
+            "test:1:3: unexpected '<': there are no comparisons in expressions\n  1 | x < 2\n    |   ^");
   EXPECT_EQ(message(""), "test:1:1: an expression is missing\n  1 | \n    | ^");
   EXPECT_NE(message("1e999").find("too large"), std::string::npos);
 }

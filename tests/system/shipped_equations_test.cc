@@ -1,5 +1,5 @@
-// The shipped system files against their equations written out a second time, by hand: drift and noise coefficients at random
-// points, initial values, observations and time grid. A wrong sign, factor or index in a file shows here.
+// The shipped system files against their equations written out a second time, by hand: drift and noise coefficients at
+// random points, initial values, observations and time grid. A wrong sign, factor or index in a file shows here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,18 +7,18 @@
 #include <map>
 
 #include "penn/base/random.h"
-#include "penn/system/system.h"
-#include "penn/system/load_system.h"
 #include "penn/system/describe_system.h"
+#include "penn/system/load_system.h"
+#include "penn/system/system.h"
 
 namespace penn {
 namespace {
 
 using Values = std::map<std::string, double>;
 
-struct Right {                  // the right-hand side of one equation
+struct Right {  // the right-hand side of one equation
   double drift;
-  Values noise = {};            // coefficients by name of the noise
+  Values noise = {};  // coefficients by name of the noise
 };
 using Equations = std::map<std::string, Right>;
 
@@ -26,7 +26,9 @@ double value_at(const System& system, NodeId node, const Values& at) {
   std::vector<double> values;
   system.graph.evaluate(values, system.graph.reachable({node}), [&](SymbolKind kind, int index) {
     const size_t i = static_cast<size_t>(index);
-    return at.at(kind == SymbolKind::kParameter ? system.parameters[i].name : kind == SymbolKind::kNuisance ? system.nuisance[i].name : system.states[i].name);
+    return at.at(kind == SymbolKind::kParameter  ? system.parameters[i].name
+                 : kind == SymbolKind::kNuisance ? system.nuisance[i].name
+                                                 : system.states[i].name);
   });
   return values[static_cast<size_t>(node)];
 }
@@ -46,12 +48,14 @@ void expect_equations(const std::string& name, const std::function<Equations(Val
     for (const State& state : system.states) {
       ASSERT_TRUE(expected.count(state.name)) << name << ": " << state.name;
       const Right& right = expected.at(state.name);
-      ASSERT_NEAR(value_at(system, state.drift, at), right.drift, 1e-10 * (1 + std::abs(right.drift))) << name << ": " << state.name << "'";
+      ASSERT_NEAR(value_at(system, state.drift, at), right.drift, 1e-10 * (1 + std::abs(right.drift)))
+          << name << ": " << state.name << "'";
       ASSERT_EQ(state.diffusion.size(), right.noise.size()) << name << ": " << state.name << "'";
       for (const Diffusion& d : state.diffusion) {
         const std::string& noise = system.noises[static_cast<size_t>(d.noise)].name;
         ASSERT_TRUE(right.noise.count(noise)) << name << ": " << noise << " in " << state.name << "'";
-        ASSERT_NEAR(value_at(system, d.coefficient, at), right.noise.at(noise), 1e-10) << name << ": " << noise << " in " << state.name << "'";
+        ASSERT_NEAR(value_at(system, d.coefficient, at), right.noise.at(noise), 1e-10)
+            << name << ": " << noise << " in " << state.name << "'";
       }
     }
   }
@@ -67,7 +71,9 @@ TEST(shipped_equations_test, soup) {
 TEST(shipped_equations_test, oup) {
   expect_equations("oup", [](Values v) -> Equations {
     const double tau = std::pow(10, v["lg_tau"]);
-    return {{"x", {-v["x"] / tau, {{"W", std::sqrt(2 * v["D_fgn"] / tau)}, {"L", std::pow(v["D_levy"] / tau, 1 / v["alpha"])}}}}};
+    return {{"x",
+             {-v["x"] / tau,
+              {{"W", std::sqrt(2 * v["D_fgn"] / tau)}, {"L", std::pow(v["D_levy"] / tau, 1 / v["alpha"])}}}}};
   });
 }
 
@@ -92,21 +98,32 @@ TEST(shipped_equations_test, cfhn) {
   });
 }
 
-// Here the accelerations come from the two coupled equations of motion, M (xi'', phi'') = (F1, F2), solved as they stand.
+// Here the accelerations come from the two coupled equations of motion, M (xi'', phi'') = (F1, F2), solved as they
+// stand.
 TEST(shipped_equations_test, airfoil) {
   expect_equations("airfoil", [](Values v) -> Equations {
     const double om = 0.2, U = std::max(v["U0"] + v["eta"], 1.0);
-    const double phi = v["phi"], dphi = v["dphi"], xi = v["xi"], dxi = v["dxi"], a = v["a_h"], mu = v["mu"], r2 = v["r_phi"] * v["r_phi"];
+    const double phi = v["phi"], dphi = v["dphi"], xi = v["xi"], dxi = v["dxi"], a = v["a_h"], mu = v["mu"],
+                 r2 = v["r_phi"] * v["r_phi"];
     const double w = phi + dxi + (0.5 - a) * dphi;
     const double lift = 0.5 * w + 0.0075075 * v["om1"] + 0.1005 * v["om2"];
-    const double F1 = -2 * v["zeta_xi"] * om / U * dxi - om * om / (U * U) * (xi + v["gamma3"] * xi * xi * xi) - (dphi + 2 * lift) / mu;
-    const double F2 = -r2 * (2 * v["zeta_phi"] * dphi / U + (phi + v["beta3"] * phi * phi * phi) / (U * U)) + ((1 + 2 * a) * lift - (0.5 - a) * dphi) / mu;
+    const double F1 = -2 * v["zeta_xi"] * om / U * dxi - om * om / (U * U) * (xi + v["gamma3"] * xi * xi * xi) -
+                      (dphi + 2 * lift) / mu;
+    const double F2 = -r2 * (2 * v["zeta_phi"] * dphi / U + (phi + v["beta3"] * phi * phi * phi) / (U * U)) +
+                      ((1 + 2 * a) * lift - (0.5 - a) * dphi) / mu;
     const double m11 = 1 + 1 / mu, m12 = v["x_phi"] - a / mu, m22 = r2 + (0.125 + a * a) / mu;
     const double ddphi = (F2 - m12 / m11 * F1) / (m22 - m12 * m12 / m11);
     const double ddxi = (F1 - m12 * ddphi) / m11;
-    return {{"phi", {dphi}}, {"dphi", {ddphi}}, {"xi", {dxi}}, {"dxi", {ddxi}},
-            {"om1", {w - 0.0455 * v["om1"]}}, {"om2", {w - 0.3 * v["om2"]}},
-            {"eta", {-v["eta"] / v["tau"], {{"B", std::sqrt(2 * v["D_gauss"] / v["tau"])}, {"L", std::pow(v["D_levy"] / v["tau"], 1 / v["alpha"])}}}}};
+    return {
+        {"phi", {dphi}},
+        {"dphi", {ddphi}},
+        {"xi", {dxi}},
+        {"dxi", {ddxi}},
+        {"om1", {w - 0.0455 * v["om1"]}},
+        {"om2", {w - 0.3 * v["om2"]}},
+        {"eta",
+         {-v["eta"] / v["tau"],
+          {{"B", std::sqrt(2 * v["D_gauss"] / v["tau"])}, {"L", std::pow(v["D_levy"] / v["tau"], 1 / v["alpha"])}}}}};
   });
 }
 
@@ -128,18 +145,21 @@ TEST(shipped_equations_test, the_flow_at_the_airfoil_never_falls_below_one) {
 std::string grid(const System& system) {
   const Simulation& s = system.simulation;
   char text[200];
-  std::snprintf(text, sizeof text, "%s %g/%g (%d) %d..%d %d..%d |", s.method == Method::kRungeKutta4 ? "rk4" : "em", s.step, s.sampling.high, static_cast<int>(s.steps_per_sample),
-                static_cast<int>(s.burn_in.low), static_cast<int>(s.burn_in.high), static_cast<int>(s.length.low), static_cast<int>(s.length.high));
+  std::snprintf(text, sizeof text, "%s %g/%g (%d) %d..%d %d..%d |", s.method == Method::kRungeKutta4 ? "rk4" : "em",
+                s.step, s.sampling.high, static_cast<int>(s.steps_per_sample), static_cast<int>(s.burn_in.low),
+                static_cast<int>(s.burn_in.high), static_cast<int>(s.length.low), static_cast<int>(s.length.high));
   std::string result = text;
   for (const Noise& noise : system.noises) result += " " + noise.text;
   result += " |";
   for (const State& state : system.states) {
-    const std::string low = to_text(system.graph, state.initial.low, system), high = to_text(system.graph, state.initial.high, system);
+    const std::string low = to_text(system.graph, state.initial.low, system),
+                      high = to_text(system.graph, state.initial.high, system);
     result += " " + (low == high ? low : low + ".." + high) + (state.initial.random_sign ? "+-" : "");
   }
   for (const Observation& observation : system.observations) {
     result += " | " + observation.name;
-    for (const Channel& channel : observation.channels) result += " " + channel.name + "=" + to_text(system.graph, channel.value, system);
+    for (const Channel& channel : observation.channels)
+      result += " " + channel.name + "=" + to_text(system.graph, channel.value, system);
   }
   return result;
 }
@@ -147,10 +167,14 @@ std::string grid(const System& system) {
 TEST(shipped_equations_test, grids_initial_values_and_observations) {
   EXPECT_EQ(grid(find_system("soup")), "em 0.01/0.1 (10) 500..500 1000..1000 | gaussian() | 0 |  x=x");
   EXPECT_EQ(grid(find_system("oup")), "em 0.01/0.1 (10) 500..500 1000..1000 | fractional(H) stable(alpha) | 0 |  x=x");
-  EXPECT_EQ(grid(find_system("dvdp")), "em 0.01/0.1 (10) 2000..2000 500..500 | gaussian() gaussian() | (-1)..1 (-1)..1 0 0 |  x=x");
-  EXPECT_EQ(grid(find_system("cfhn")), "em 0.01/0.2 (20) 500..1500 1500..1500 | stable(alpha1) stable(alpha2) | (-1)..1 (-1)..1 (-1)..1 (-1)..1"
-                                       " | x1x2 x1=x1 x2=x2 | x1 x1=x1 | mean mean=(x1 + x2)/2");
-  EXPECT_EQ(grid(find_system("airfoil")), "rk4 0.1/0.5 (5) 1000..1000 1000..1000 | gaussian() stable(alpha) | 0.02..0.1+- 0 (-0.1)..0.1 0 0 0 0 |  phi=phi xi=xi");
+  EXPECT_EQ(grid(find_system("dvdp")),
+            "em 0.01/0.1 (10) 2000..2000 500..500 | gaussian() gaussian() | (-1)..1 (-1)..1 0 0 |  x=x");
+  EXPECT_EQ(grid(find_system("cfhn")),
+            "em 0.01/0.2 (20) 500..1500 1500..1500 | stable(alpha1) stable(alpha2) | (-1)..1 (-1)..1 (-1)..1 (-1)..1"
+            " | x1x2 x1=x1 x2=x2 | x1 x1=x1 | mean mean=(x1 + x2)/2");
+  EXPECT_EQ(grid(find_system("airfoil")),
+            "rk4 0.1/0.5 (5) 1000..1000 1000..1000 | gaussian() stable(alpha) | 0.02..0.1+- 0 (-0.1)..0.1 0 0 0 0 |  "
+            "phi=phi xi=xi");
 }
 
 TEST(shipped_equations_test, airfoil_nuisance_parameters_are_the_two_dampings) {

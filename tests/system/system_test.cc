@@ -8,9 +8,9 @@
 
 #include "penn/base/error.h"
 #include "penn/base/files.h"
-#include "penn/system/parse_system.h"
-#include "penn/system/load_system.h"
 #include "penn/system/describe_system.h"
+#include "penn/system/load_system.h"
+#include "penn/system/parse_system.h"
 
 namespace penn {
 namespace {
@@ -68,12 +68,15 @@ TEST(system_test, a_valid_file_is_understood) {
   EXPECT_EQ(system.simulation.length.low, 100);
 }
 
-// Drift and coefficients are found symbolically: f(x, noise) must equal drift + sum coefficient * noise for any noise value.
+// Drift and coefficients are found symbolically: f(x, noise) must equal drift + sum coefficient * noise for any noise
+// value.
 TEST(system_test, coefficients_of_noises_are_found) {
   const System system = parse_system(valid("-k*x + g*B", "(2*B - x)*k/s - -(x*B)/(1 + x^2) + 3*(x - B)"), "test.toml");
   const double x = 0.7, k = 1.3, s = 0.4;
   std::vector<double> values;
-  system.graph.evaluate(values, {}, [&](SymbolKind kind, int index) { return kind == SymbolKind::kState ? x : index == 0 ? k : s; });
+  system.graph.evaluate(values, {}, [&](SymbolKind kind, int index) {
+    return kind == SymbolKind::kState ? x : index == 0 ? k : s;
+  });
   ASSERT_EQ(system.states[0].diffusion.size(), 1u);
   const double drift = values[static_cast<size_t>(system.states[0].drift)];
   const double coefficient = values[static_cast<size_t>(system.states[0].diffusion[0].coefficient)];
@@ -125,9 +128,14 @@ TEST(system_test, the_five_shipped_systems_have_the_published_boxes) {
   };
   EXPECT_EQ(box("soup"), "lg_tau -0.5 1.5; D 0.01 1; ");
   EXPECT_EQ(box("oup"), "lg_tau -0.5 1.5; D_fgn 0 1; H 0.05 0.95; D_levy 0 1; alpha 1.4 2; ");
-  EXPECT_EQ(box("dvdp"), "eps -0.3 0.1; b0 0 0.2; b1 0.2 1; b2 0.2 1; D1 0.1 0.5; D2 0.1 0.5; tau1 0.5 5; tau2 0.5 5; ");
-  EXPECT_EQ(box("cfhn:mean"), "a1 -3 3; a2 -3 3; b1 0 3; b2 0 3; c1 0.1 3; c2 0.1 3; g1 -3 3; g2 -3 3; alpha1 1.2 2; alpha2 1.2 2; D1 0.05 0.5; D2 0.05 0.5; ");
-  EXPECT_EQ(box("airfoil"), "U0 5 16; beta3 40 120; gamma3 5 15; x_phi 0.2 0.3; r_phi 0.4 0.6; a_h -0.6 -0.4; mu 80 120; tau 0.5 5; D_gauss 0 0.1; D_levy 0 0.1; alpha 1.2 2; ");
+  EXPECT_EQ(box("dvdp"),
+            "eps -0.3 0.1; b0 0 0.2; b1 0.2 1; b2 0.2 1; D1 0.1 0.5; D2 0.1 0.5; tau1 0.5 5; tau2 0.5 5; ");
+  EXPECT_EQ(box("cfhn:mean"),
+            "a1 -3 3; a2 -3 3; b1 0 3; b2 0 3; c1 0.1 3; c2 0.1 3; g1 -3 3; g2 -3 3; alpha1 1.2 2; alpha2 1.2 2; D1 "
+            "0.05 0.5; D2 0.05 0.5; ");
+  EXPECT_EQ(box("airfoil"),
+            "U0 5 16; beta3 40 120; gamma3 5 15; x_phi 0.2 0.3; r_phi 0.4 0.6; a_h -0.6 -0.4; mu 80 120; tau 0.5 5; "
+            "D_gauss 0 0.1; D_levy 0 0.1; alpha 1.2 2; ");
   EXPECT_EQ(load_system("cfhn:x1x2").system.observations[0].channels.size(), 2u);
   EXPECT_EQ(load_system("cfhn:x1").observation, 1);
 }
@@ -141,20 +149,27 @@ TEST(system_test, observations_are_chosen_by_name) {
     }
     return std::string("accepted");
   };
-  EXPECT_EQ(refused("cfhn"), "systems/cfhn.toml: several observations are possible, choose one\nhint: choose one of: cfhn:x1x2, cfhn:x1, cfhn:mean");
-  EXPECT_EQ(refused("cfhn:y"), "systems/cfhn.toml: there is no observation 'y'\nhint: choose one of: cfhn:x1x2, cfhn:x1, cfhn:mean");
-  EXPECT_EQ(refused("soup:y"), "systems/soup.toml: there is only one observation, 'y' is not its name\nhint: write just 'soup'");
-  EXPECT_EQ(refused("soupe"), "there is no system file 'soupe'\nhint: give the path of a .toml file or one of: airfoil, cfhn, dvdp, oup, soup");
+  EXPECT_EQ(refused("cfhn"),
+            "systems/cfhn.toml: several observations are possible, choose one\nhint: choose one of: cfhn:x1x2, "
+            "cfhn:x1, cfhn:mean");
+  EXPECT_EQ(refused("cfhn:y"),
+            "systems/cfhn.toml: there is no observation 'y'\nhint: choose one of: cfhn:x1x2, cfhn:x1, cfhn:mean");
+  EXPECT_EQ(refused("soup:y"),
+            "systems/soup.toml: there is only one observation, 'y' is not its name\nhint: write just 'soup'");
+  EXPECT_EQ(
+      refused("soupe"),
+      "there is no system file 'soupe'\nhint: give the path of a .toml file or one of: airfoil, cfhn, dvdp, oup, soup");
 }
 
 TEST(system_test, a_description_names_everything) {
   const std::string text = describe_system(load_system("airfoil").system);
-  for (const char* piece : {"U0", "zeta_phi", "om = 0.2", "B = gaussian()", "sqrt(2*D_gauss/tau)", "random sign", "Runge-Kutta 4", "burn-in 1000"})
+  for (const char* piece : {"U0", "zeta_phi", "om = 0.2", "B = gaussian()", "sqrt(2*D_gauss/tau)", "random sign",
+                            "Runge-Kutta 4", "burn-in 1000"})
     EXPECT_NE(text.find(piece), std::string::npos) << piece;
 }
 
-// Every file in tests/system/bad must be refused with exactly the message stored beside it (write it anew with PENN_WRITE_EXPECTED=1,
-// then read it as a user would).
+// Every file in tests/system/bad must be refused with exactly the message stored beside it (write it anew with
+// PENN_WRITE_EXPECTED=1, then read it as a user would).
 TEST(system_test, bad_files_are_refused_with_their_stored_message) {
   int files = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(PENN_SOURCE_DIR) / "tests/system/bad")) {
@@ -178,11 +193,13 @@ TEST(system_test, bad_files_are_refused_with_their_stored_message) {
 // Hostile sizes: each of these once took time that grew with a product of two lengths.
 TEST(system_test, very_long_names_and_many_definitions_take_no_time) {
   std::string definitions = "[define]\nd0 = \"k\"\n", uses = "d0";
-  for (int i = 1; i < 5000; ++i) definitions += "d" + std::to_string(i) + " = \"d" + std::to_string(i - 1) + "*1.0001 + k\"\n";
+  for (int i = 1; i < 5000; ++i)
+    definitions += "d" + std::to_string(i) + " = \"d" + std::to_string(i - 1) + "*1.0001 + k\"\n";
   for (int i = 0; i < 10000; ++i) uses += "+d4999";
   std::string text = valid("[define]\n", definitions);
   EXPECT_EQ(refusal(std::string(text).replace(text.find("\"k/2\""), 5, "\"" + uses + "\"")), "accepted");
-  EXPECT_NE(refusal(std::string(text).replace(text.find("k/2"), 3, std::string(90000, 'a'))).find("unknown name"), std::string::npos);
+  EXPECT_NE(refusal(std::string(text).replace(text.find("k/2"), 3, std::string(90000, 'a'))).find("unknown name"),
+            std::string::npos);
 }
 
 TEST(system_test, every_truncation_and_every_single_byte_change_is_survived) {

@@ -19,8 +19,18 @@ TEST(checkpoint_test, progress_comes_back_also_what_is_no_number) {
   Network network(network_for(options, soup.system, soup.observation));
   network.set_random_weights(1);
   Optimiser optimiser(network.blocks(), network.weights(), optimiser_for(options));
-  Progress progress{.step = 3, .seconds = 1.25, .train_nll = -2.5, .train_count = 7, .skipped = 4, .skipped_in_a_row = 2, .rollbacks = 1, .bad_rows = 9, .validations = 2, .best_nll = -1.5,
-                    .simulated = {100, 6}, .curve = {{0.5, 1, 384, std::nan(""), -1.5, 1e-3}, {1, 3, 1152, -1, std::nan(""), 0}}};
+  Progress progress{.step = 3,
+                    .seconds = 1.25,
+                    .train_nll = -2.5,
+                    .train_count = 7,
+                    .skipped = 4,
+                    .skipped_in_a_row = 2,
+                    .rollbacks = 1,
+                    .bad_rows = 9,
+                    .validations = 2,
+                    .best_nll = -1.5,
+                    .simulated = {100, 6},
+                    .curve = {{0.5, 1, 384, std::nan(""), -1.5, 1e-3}, {1, 3, 1152, -1, std::nan(""), 0}}};
   save_checkpoint(path, {soup.system.text, "x", options, progress}, network, optimiser, {});
   const Progress back = read_checkpoint(path).progress;
   EXPECT_EQ(back.step, 3);

@@ -70,7 +70,8 @@ TEST(gradient_basis_test, there_and_back_is_nothing) {
       const Floats g = random_floats(size, 20 + turn);
       EXPECT_LT(distance(from_basis(basis, to_basis(basis, g)), g), 2e-5);
       EXPECT_NEAR(norm(to_basis(basis, g)), norm(g), 1e-4);
-      // Turning the basis leaves the first moment where it is in the space of the weights, and only exchanges second moments.
+      // Turning the basis leaves the first moment where it is in the space of the weights, and only exchanges second
+      // moments.
       const Floats before = from_basis(basis, moment);
       Floats sorted = second;
       basis.refresh(moment.data(), second.data());
@@ -96,13 +97,15 @@ TEST(gradient_basis_test, the_first_basis_diagonalises_the_first_gradient) {
         if (i != j) {
           EXPECT_NEAR(d[static_cast<size_t>(i * n + j)], 0, 1e-4) << i << " " << j;
         } else if (i > 0) {
-          EXPECT_LE(std::fabs(d[static_cast<size_t>(i * n + i)]), std::fabs(d[static_cast<size_t>((i - 1) * n + i - 1)]) + 1e-4);  // largest first
+          EXPECT_LE(std::fabs(d[static_cast<size_t>(i * n + i)]),
+                    std::fabs(d[static_cast<size_t>((i - 1) * n + i - 1)]) + 1e-4);  // largest first
         }
       }
   }
 }
 
-// Along the weights' own axes Adam gives rare values of single features steps that are far too large: a training of soup had losses of thousands.
+// Along the weights' own axes Adam gives rare values of single features steps that are far too large: a training of
+// soup had losses of thousands.
 TEST(gradient_basis_test, directions_no_gradient_has_reached_are_not_the_weights_own_axes) {
   for (const auto& [m, n] : {std::pair<int64_t, int64_t>{12, 100}, {100, 12}}) {
     const Floats g = random_floats(static_cast<size_t>(m * n), 4);
@@ -112,7 +115,8 @@ TEST(gradient_basis_test, directions_no_gradient_has_reached_are_not_the_weights
     Floats state;
     basis.write(state);
     const size_t N = 100;
-    const float* q = state.data() + state.size() - (n == 100 ? N * N : N * N + 12 * 12);  // the basis of the larger side
+    const float* q =
+        state.data() + state.size() - (n == 100 ? N * N : N * N + 12 * 12);  // the basis of the larger side
     for (size_t i = 0; i < N; ++i)
       for (size_t j = 0; j < N; ++j) EXPECT_LT(std::fabs(q[i * N + j]), 0.9) << i << " " << j;
   }
@@ -158,8 +162,10 @@ TEST(gradient_basis_test, how_rows_are_shared_out_does_not_change_a_bit) {
   parts.write(b);
   EXPECT_EQ(a, b);
   Floats half(g.size()), out(g.size());
-  for (int64_t first = 0; first < n; first += 16) parts.rotate_left(g.data(), first, std::min(n, first + 16), half.data());
-  for (int64_t first = 0; first < m; first += 16) parts.rotate_right(half.data(), first, std::min(m, first + 16), out.data());
+  for (int64_t first = 0; first < n; first += 16)
+    parts.rotate_left(g.data(), first, std::min(n, first + 16), half.data());
+  for (int64_t first = 0; first < m; first += 16)
+    parts.rotate_right(half.data(), first, std::min(m, first + 16), out.data());
   EXPECT_EQ(out, to_basis(whole, g));
 }
 
@@ -189,7 +195,8 @@ TEST(decomposition_test, eigenvectors_are_orthonormal_and_in_falling_order) {
   }
 }
 
-// One block of reflections, several, the size where blocks grow; columns over eight decades, or some of them zero or doubled.
+// One block of reflections, several, the size where blocks grow; columns over eight decades, or some of them zero or
+// doubled.
 TEST(decomposition_test, orthonormal_columns_span_what_the_columns_span_on_any_number_of_threads) {
   for (const size_t n : {1u, 10u, 24u, 61u, 150u, 530u})
     for (const bool is_deficient : {false, true}) {

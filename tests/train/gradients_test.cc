@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "network/reference.h"
+#include "penn/system/load_system.h"
 #include "penn/train/network_coordinates.h"
 #include "penn/train/train_options.h"
-#include "penn/system/load_system.h"
 
 namespace penn {
 namespace {
@@ -30,11 +30,14 @@ struct Step {
     network.lstm_hidden = 6, network.lstm_layers = 2;
     return network;
   }
-  Step(const std::string& preset, std::vector<std::pair<int64_t, int64_t>> counts_and_lengths) : network(options(preset)) {
+  Step(const std::string& preset, std::vector<std::pair<int64_t, int64_t>> counts_and_lengths)
+      : network(options(preset)) {
     uint64_t seed = 1;
-    for (const auto& [count, length] : counts_and_lengths) pieces.push_back(simulate_set(system, 0, {.seed = ++seed, .threads = 1, .length = length}, count).all);
+    for (const auto& [count, length] : counts_and_lengths)
+      pieces.push_back(simulate_set(system, 0, {.seed = ++seed, .threads = 1, .length = length}, count).all);
     network.set_random_weights(3);
-    const WeightBlock& last = network.blocks()[network.blocks().size() - 2];  // moderate outputs, for the determinants of the reference
+    const WeightBlock& last =
+        network.blocks()[network.blocks().size() - 2];  // moderate outputs, for the determinants of the reference
     for (size_t i = 0; i < last.size(); ++i) network.weights()[last.offset + i] *= 0.2f;
     network.fit_input_scaling(pieces[0].z.data(), pieces[0].count, pieces[0].length, 1);
     theta = NetworkCoordinates(system, network.options()).of(pieces);
@@ -46,22 +49,27 @@ struct Step {
     for (const TrajectoryBatch& piece : pieces) {
       std::vector<float> e(static_cast<size_t>(piece.count) * E);
       network.embed(piece.z.data(), piece.count, piece.length, piece.sampling.data(), e.data(), 1);
-      for (int64_t b = 0; b < piece.count; ++b) all.push_back(reference::as_doubles(e.data() + static_cast<size_t>(b) * E, E));
+      for (int64_t b = 0; b < piece.count; ++b)
+        all.push_back(reference::as_doubles(e.data() + static_cast<size_t>(b) * E, E));
     }
     return all;
   }
 };
 
 // The loss of gradients.h, of given embeddings.
-double loss_by_definition(const Step& step, const std::vector<Row>& embeddings, const std::vector<double>& weights, const LossTerms& terms) {
+double loss_by_definition(const Step& step, const std::vector<Row>& embeddings, const std::vector<double>& weights,
+                          const LossTerms& terms) {
   const MixtureShape& s = step.network.options().mixture;
   double sum = 0;
   std::vector<double> mean_weight(static_cast<size_t>(s.components));
   for (size_t b = 0; b < embeddings.size(); ++b) {
-    const Row raw = reference::decode(step.network.blocks(), weights, embeddings[b]), theta = reference::as_doubles(&step.theta[2 * b], 2);
-    sum -= reference::log_density(s, raw, theta.data()) + terms.auxiliary * reference::mean_component_log_density(s, raw, theta.data());
+    const Row raw = reference::decode(step.network.blocks(), weights, embeddings[b]),
+              theta = reference::as_doubles(&step.theta[2 * b], 2);
+    sum -= reference::log_density(s, raw, theta.data()) +
+           terms.auxiliary * reference::mean_component_log_density(s, raw, theta.data());
     const reference::Mixture m = reference::mixture(s, raw);
-    for (size_t j = 0; j < mean_weight.size(); ++j) mean_weight[j] += m.weights[j] / static_cast<double>(embeddings.size());
+    for (size_t j = 0; j < mean_weight.size(); ++j)
+      mean_weight[j] += m.weights[j] / static_cast<double>(embeddings.size());
   }
   double balance = 0;
   for (const double w : mean_weight) balance += std::log(w) / static_cast<double>(mean_weight.size());
@@ -73,7 +81,8 @@ TEST(gradients_test, the_gradient_of_all_terms_equals_differences_of_the_loss) {
     const Step step(preset, {{30, 20}, {25, 50}});
     const std::vector<Row> embeddings = step.embeddings();
     std::vector<double> weights(step.network.weights().begin(), step.network.weights().end());
-    for (const LossTerms& terms : {LossTerms{}, LossTerms{.balance = 0.3}, LossTerms{.balance = 0.3, .auxiliary = 0.5}}) {
+    for (const LossTerms& terms :
+         {LossTerms{}, LossTerms{.balance = 0.3}, LossTerms{.balance = 0.3, .auxiliary = 0.5}}) {
       Gradients gradients;
       const BatchLoss loss = gradients.compute(step.network, step.pieces, step.theta, terms, 2);
       EXPECT_EQ(loss.good, 55);
@@ -91,7 +100,8 @@ TEST(gradients_test, the_gradient_of_all_terms_equals_differences_of_the_loss) {
           w = before - 1e-5;
           const double slope = (above - loss_by_definition(step, embeddings, weights, terms)) / 2e-5;
           w = before;
-          EXPECT_NEAR(gradients.gradient()[block.offset + i], slope, 1e-5 * largest) << preset << " " << block.name << " " << i;
+          EXPECT_NEAR(gradients.gradient()[block.offset + i], slope, 1e-5 * largest)
+              << preset << " " << block.name << " " << i;
         }
       }
     }
@@ -121,7 +131,8 @@ TEST(gradients_test, threads_do_not_change_a_bit) {
     for (const int threads : {1, 2, 3, 5}) {
       Gradients gradients;
       for (int again = 0; again < 2; ++again) {  // what is kept from step to step does not matter either
-        const BatchLoss loss = gradients.compute(step.network, step.pieces, step.theta, {.balance = 0.3, .auxiliary = 0.5}, threads);
+        const BatchLoss loss =
+            gradients.compute(step.network, step.pieces, step.theta, {.balance = 0.3, .auxiliary = 0.5}, threads);
         EXPECT_EQ(loss.good, 201);
         const std::vector<float> got(gradients.gradient().begin(), gradients.gradient().end());
         if (first.empty()) first = got;
@@ -138,7 +149,8 @@ TEST(gradients_test, bad_rows_are_counted_and_left_out) {
     for (size_t i = 2 * 48; i < with.theta.size(); ++i) with.theta[i] = 1e30f;
     Gradients a, b;
     const LossTerms terms{.balance = 0.3, .auxiliary = 0.5};
-    const BatchLoss x = a.compute(with.network, with.pieces, with.theta, terms, 2), y = b.compute(without.network, without.pieces, without.theta, terms, 2);
+    const BatchLoss x = a.compute(with.network, with.pieces, with.theta, terms, 2),
+                    y = b.compute(without.network, without.pieces, without.theta, terms, 2);
     EXPECT_EQ(x.good, 48);
     EXPECT_EQ(x.bad, 48);
     EXPECT_EQ(x.nll, y.nll);

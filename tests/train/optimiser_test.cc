@@ -18,7 +18,8 @@ std::vector<WeightBlock> blocks_of(std::vector<Shape> shapes) {
   return list.blocks();
 }
 
-// Adam, decoupled decay, clipping and the average, by their definitions in doubles. Ten steps in floats: 5e-6 of the size of a weight.
+// Adam, decoupled decay, clipping and the average, by their definitions in doubles. Ten steps in floats: 5e-6 of the
+// size of a weight.
 TEST(optimiser_test, ten_steps_are_those_of_adam_by_its_definition) {
   const size_t n = 9 * 5 + 7;
   const std::vector<WeightBlock> blocks = blocks_of({{9, 5}, {7}});
@@ -36,7 +37,8 @@ TEST(optimiser_test, ten_steps_are_those_of_adam_by_its_definition) {
       const double gi = g[i] * (norm > 2 ? 2 / norm : 1);
       m[i] = 0.9 * m[i] + 0.1 * gi;
       v[i] = 0.999 * v[i] + 0.001 * gi * gi;
-      x[i] = x[i] * (1 - rate * 0.1) - rate * (m[i] / (1 - std::pow(0.9, t))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + 1e-8);
+      x[i] = x[i] * (1 - rate * 0.1) -
+             rate * (m[i] / (1 - std::pow(0.9, t))) / (std::sqrt(v[i] / (1 - std::pow(0.999, t))) + 1e-8);
       average[i] = keep * average[i] + (1 - keep) * x[i];
     }
     ASSERT_TRUE(optimiser.step(w, g, rate, 2));
@@ -69,7 +71,8 @@ TEST(optimiser_test, a_gradient_that_is_not_finite_changes_nothing) {
 }
 
 TEST(optimiser_test, threads_do_not_change_a_bit) {
-  const std::vector<WeightBlock> blocks = blocks_of({{150, 330}, {70}, {33, 200}, {5, 6}});  // rows in two parts; a side whose basis all threads turn together
+  const std::vector<WeightBlock> blocks = blocks_of(
+      {{150, 330}, {70}, {33, 200}, {5, 6}});  // rows in two parts; a side whose basis all threads turn together
   const size_t n = 150 * 330 + 70 + 33 * 200 + 30;
   for (const bool rotated : {false, true}) {
     Floats first;
@@ -109,7 +112,8 @@ TEST(optimiser_test, state_continues_bit_by_bit) {
 TEST(optimiser_test, the_state_of_another_network_is_refused) {
   const Floats w(120), other(60);
   const Optimiser a(blocks_of({{10, 12}}), w, {.ema = 0.9, .rotated = true});
-  Optimiser b(blocks_of({{10, 6}}), other, {.ema = 0.9, .rotated = true}), c(blocks_of({{10, 12}}), w, {.ema = 0, .rotated = true});
+  Optimiser b(blocks_of({{10, 6}}), other, {.ema = 0.9, .rotated = true}),
+      c(blocks_of({{10, 12}}), w, {.ema = 0, .rotated = true});
   EXPECT_FALSE(b.set_state(a.state()));
   EXPECT_FALSE(c.set_state(a.state()));
 }

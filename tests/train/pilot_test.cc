@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "penn/system/system.h"
 #include "penn/system/parse_system.h"
+#include "penn/system/system.h"
 
 namespace penn {
 namespace {
@@ -28,7 +28,8 @@ step     = 0.05
 sampling = 0.5
 burn_in  = 5
 length   = 50
-)toml", "level.toml");
+)toml",
+                      "level.toml");
 }
 
 TEST(pilot_test, a_parameter_that_nothing_depends_on_stays_as_wide_as_the_box) {

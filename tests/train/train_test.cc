@@ -13,8 +13,8 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/safetensors.h"
-#include "penn/simulate/write_dataset.h"
 #include "penn/evaluate/evaluation.h"
+#include "penn/simulate/write_dataset.h"
 #include "penn/system/load_system.h"
 
 namespace penn {
@@ -41,7 +41,8 @@ TrainOptions small(const System& system, int64_t steps) {
   return o;
 }
 
-TrainResult run(const System& system, const TrainOptions& options, const fs::path& model, bool resume = false, int64_t stop_at = -1, int threads = 0) {
+TrainResult run(const System& system, const TrainOptions& options, const fs::path& model, bool resume = false,
+                int64_t stop_at = -1, int threads = 0) {
   TrainRun r;
   r.threads = threads;
   r.options = options;
@@ -113,7 +114,8 @@ TrainOptions small_training(const std::string& preset, const System& system) {
     return options;
   }
   TrainOptions options = preset_options("paper", system);
-  options.steps = 12, options.epochs = 0, options.dataset = "64", options.batch = 20, options.lengths = {30, 30}, options.validation = 100, options.validations = 3;
+  options.steps = 12, options.epochs = 0, options.dataset = "64", options.batch = 20, options.lengths = {30, 30},
+  options.validation = 100, options.validations = 3;
   options.balance = 0.3, options.lesson = 0.5;
   return options;
 }
@@ -142,7 +144,8 @@ TEST(train_test, the_same_bits_come_out_on_any_number_of_threads) {
       EXPECT_EQ(result.progress.skipped, 0);
       if (!first) first = result.model;
       expect_same(*first, *result.model, std::string(preset) + ", threads: " + std::to_string(threads));
-      EXPECT_EQ(bytes_without_clock(open_model(folder.path / "model"), folder.path / "a"), bytes_without_clock(*first, folder.path / "b"));
+      EXPECT_EQ(bytes_without_clock(open_model(folder.path / "model"), folder.path / "a"),
+                bytes_without_clock(*first, folder.path / "b"));
     }
   }
 }
@@ -167,7 +170,8 @@ TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one_even_on
   const System system = load_system("soup").system;
   for (const char* preset : {"fast", "fast, fixed set", "paper"}) {
     const TrainOptions options = small_training(preset, system);
-    const fs::path whole = folder.path / (std::string("whole-") + preset), parts = folder.path / (std::string("parts-") + preset);
+    const fs::path whole = folder.path / (std::string("whole-") + preset),
+                   parts = folder.path / (std::string("parts-") + preset);
     EXPECT_TRUE(run(system, options, whole, false, -1, 2).model);
     EXPECT_FALSE(run(system, options, parts, false, 5, 1).model);
     EXPECT_FALSE(fs::exists(parts));
@@ -175,7 +179,8 @@ TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one_even_on
     EXPECT_TRUE(run(system, options, parts, true, -1, 5).model);
     EXPECT_FALSE(fs::exists(checkpoint_path(parts)));
     expect_same(open_model(whole), open_model(parts), preset);
-    EXPECT_EQ(bytes_without_clock(open_model(whole), folder.path / "a"), bytes_without_clock(open_model(parts), folder.path / "b"));
+    EXPECT_EQ(bytes_without_clock(open_model(whole), folder.path / "a"),
+              bytes_without_clock(open_model(parts), folder.path / "b"));
   }
 }
 
@@ -188,11 +193,15 @@ TEST(train_test, an_estimator_of_a_live_training_answers_as_the_saved_and_reopen
     const Estimator live(*result.model, 2), reopened(open_model(folder.path / "model"), 1);
     const int64_t n = live.info().lengths.high;
     const TrajectoryBatch set = simulate_set(system, 0, {.seed = 9, .length = n}, 20).all;
-    const std::vector<Estimate> a = live.estimate(set.z.data(), 20, n, set.sampling.data()), b = reopened.estimate(set.z.data(), 20, n, set.sampling.data());
+    const std::vector<Estimate> a = live.estimate(set.z.data(), 20, n, set.sampling.data()),
+                                b = reopened.estimate(set.z.data(), 20, n, set.sampling.data());
     for (size_t i = 0; i < 20; ++i) {
       EXPECT_EQ(a[i].familiarity, b[i].familiarity) << preset;
       EXPECT_EQ(a[i].posterior.mean(), b[i].posterior.mean()) << preset;
-      for (const double x : {-0.2, 0.4, 1.1}) EXPECT_EQ(a[i].posterior.log_density(std::vector<double>{x, 0.5}), b[i].posterior.log_density(std::vector<double>{x, 0.5})) << preset;
+      for (const double x : {-0.2, 0.4, 1.1})
+        EXPECT_EQ(a[i].posterior.log_density(std::vector<double>{x, 0.5}),
+                  b[i].posterior.log_density(std::vector<double>{x, 0.5}))
+            << preset;
     }
   }
 }
@@ -259,11 +268,13 @@ TEST(train_test, training_learns_in_all_coordinates) {
     const Model model = open_model(path);
     EXPECT_EQ(model.info.network.in_box(1), coordinates != "linear");
     EXPECT_EQ(model.info.network.in_box(0), coordinates == "box");
-    EXPECT_NEAR(model.info.validation_nll, result.progress.best_nll, 1e-3);  // that of the weights as they are stored, in half precision
+    EXPECT_NEAR(model.info.validation_nll, result.progress.best_nll,
+                1e-3);  // that of the weights as they are stored, in half precision
     EXPECT_EQ(model.info.system_text, system.text);
     EXPECT_EQ(model.info.familiarity.inside.size(), 1001u);
     EXPECT_TRUE(fs::exists(path.string() + ".csv"));
-    // What is printed is in the parameters' own units: other trajectories give the same. Standard errors 0.06 of the 400, 0.03 of these.
+    // What is printed is in the parameters' own units: other trajectories give the same. Standard errors 0.06 of the
+    // 400, 0.03 of these.
     const Evaluation evaluation = evaluate(Estimator(open_model(path), 2), "soup", {.count = 2000, .threads = 2});
     EXPECT_NEAR(evaluation.report.nll.mean, model.info.validation_nll, 0.25) << coordinates;
   }
@@ -278,12 +289,15 @@ TEST(train_test, encoders_stand_side_by_side) {
   const Model model = open_model(folder.path / "both");
   EXPECT_EQ(model.info.network.encoders, options.encoders);
   EXPECT_EQ(train_options_from_json(to_json(options)).encoders, options.encoders);
-  const Evaluation evaluation = evaluate(Estimator(open_model(folder.path / "both"), 2), "soup", {.count = 200, .threads = 2});
+  const Evaluation evaluation =
+      evaluate(Estimator(open_model(folder.path / "both"), 2), "soup", {.count = 200, .threads = 2});
   EXPECT_NEAR(evaluation.report.nll.mean, model.info.validation_nll, 0.5);
 }
 
 TEST(train_test, coordinates_of_many_parameters_are_found_by_a_pilot_run) {
-  const auto coordinates = [](const char* preset, const char* name) { return preset_options(preset, load_system(name).system).coordinates; };
+  const auto coordinates = [](const char* preset, const char* name) {
+    return preset_options(preset, load_system(name).system).coordinates;
+  };
   EXPECT_EQ(coordinates("fast", "dvdp"), "box");
   EXPECT_EQ(coordinates("fast", "airfoil"), "auto");
   EXPECT_EQ(coordinates("paper", "dvdp"), "linear");
@@ -300,11 +314,16 @@ TEST(train_test, options_that_make_no_sense_are_refused) {
     EXPECT_FALSE(fs::exists(folder.path / "model"));
     return message;
   };
-  EXPECT_NE(refusal<UsageError>([&] { preset_options("quick", system); }).find("unknown preset 'quick'"), std::string::npos);
-  EXPECT_NE(refused([](TrainOptions& o) { o.components = 0; }).find("--components must lie in 1 to 1000, got 0"), std::string::npos);
+  EXPECT_NE(refusal<UsageError>([&] { preset_options("quick", system); }).find("unknown preset 'quick'"),
+            std::string::npos);
+  EXPECT_NE(refused([](TrainOptions& o) { o.components = 0; }).find("--components must lie in 1 to 1000, got 0"),
+            std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.steps = 0; }).find("budget"), std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.steps = 0, o.epochs = 3; }).find("fixed data set"), std::string::npos);
-  EXPECT_NE(refused([](TrainOptions& o) { o.dataset = "20", o.lengths = {40, 40}; }).find("larger than the data set of 20"), std::string::npos);
+  EXPECT_NE(refused([](TrainOptions& o) {
+              o.dataset = "20", o.lengths = {40, 40};
+            }).find("larger than the data set of 20"),
+            std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.lengths = {60, 40}; }).find("empty"), std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.batch = 0; }).find("batch"), std::string::npos);
 }
@@ -317,7 +336,10 @@ TEST(train_test, a_data_set_must_belong_to_the_system) {
   TrainOptions train_options = small(oup.system, 5);
   train_options.lengths = {40, 40};
   train_options.dataset = (folder.path / "set").string();
-  EXPECT_NE(refusal<DataError>([&] { run(oup.system, train_options, folder.path / "model"); }).find("holds trajectories of soup, not of oup"), std::string::npos);
+  EXPECT_NE(refusal<DataError>([&] {
+              run(oup.system, train_options, folder.path / "model");
+            }).find("holds trajectories of soup, not of oup"),
+            std::string::npos);
   TrainOptions good = small(soup.system, 5);
   good.lengths = {40, 40};
   good.dataset = train_options.dataset;
@@ -336,7 +358,8 @@ TEST(model_file_test, damaged_files_are_refused) {
     return refusal<ModelError>([&] { open_model(bad); });
   };
   EXPECT_EQ(refused(good), "accepted");
-  for (size_t size = 0; size < good.size(); size += 1 + good.size() / 97) EXPECT_NE(refused(good.substr(0, size)), "accepted") << size;
+  for (size_t size = 0; size < good.size(); size += 1 + good.size() / 97)
+    EXPECT_NE(refused(good.substr(0, size)), "accepted") << size;
   for (size_t at = 0; at < good.size(); at += 1 + good.size() / 211) {
     std::string changed = good;
     changed[at] = static_cast<char>(changed[at] ^ 0x41);

@@ -15,7 +15,8 @@ TEST(training_data_test, features_of_a_fixed_set_are_computed_once_and_change_no
   const SystemChoice soup = load_system("soup");
   for (const std::vector<std::string>& encoders : {std::vector<std::string>{"statistics"}, {"lstm", "statistics"}}) {
     TrainOptions options = preset_options("fast", soup.system);
-    options.encoders = encoders, options.dataset = "600", options.batch = 100, options.lengths = {40, 40}, options.validation = 100;
+    options.encoders = encoders, options.dataset = "600", options.batch = 100, options.lengths = {40, 40},
+    options.validation = 100;
     NetworkOptions shape = network_for(options, soup.system, soup.observation);
     shape.lstm_hidden = 6, shape.lstm_layers = 1;
     TrainingData data(soup.system, soup.observation, options, 2);
@@ -33,7 +34,8 @@ TEST(training_data_test, features_of_a_fixed_set_are_computed_once_and_change_no
         EXPECT_EQ(pieces[0].features.empty(), !kept);
         EXPECT_EQ(pieces[0].z.empty(), kept && encoders.size() == 1);
         Gradients g;
-        g.compute(network, pieces, NetworkCoordinates(soup.system, shape).of(pieces), {.balance = 0.3, .auxiliary = 0.5}, 2);
+        g.compute(network, pieces, NetworkCoordinates(soup.system, shape).of(pieces),
+                  {.balance = 0.3, .auxiliary = 0.5}, 2);
         gradients[kept].insert(gradients[kept].end(), g.gradient().begin(), g.gradient().end());
       }
     }
@@ -45,7 +47,8 @@ TEST(training_data_test, batches_of_a_fixed_set_are_its_rows_each_once_in_an_epo
   const SystemChoice choice = load_system("oup");
   TrainOptions options = preset_options("fast", choice.system);
   options.dataset = "60", options.batch = 20, options.lengths = {16, 16}, options.validation = 100, options.seed = 7;
-  const TrajectoryBatch all = simulate_set(choice.system, choice.observation, {.seed = 7, .threads = 1, .length = 16}, 60).all;
+  const TrajectoryBatch all =
+      simulate_set(choice.system, choice.observation, {.seed = 7, .threads = 1, .length = 16}, 60).all;
   const size_t M = choice.system.parameters.size();
   TrainingData data(choice.system, choice.observation, options, 2);
   std::vector<size_t> orders[2];

@@ -1,8 +1,9 @@
-// write_models MODELS PAGES: untrained models for `penn reproduce all --models MODELS -o PAGES`, for the tests of the program and of its pages.
+// write_models MODELS PAGES: untrained models for `penn reproduce all --models MODELS -o PAGES`, for the tests of the
+// program and of its pages.
 #include <cstdio>
 
-#include "penn/base/error.h"
 #include "paper/untrained_models.h"
+#include "penn/base/error.h"
 
 int main(int argc, char** argv) {
   if (argc != 3) return std::fprintf(stderr, "usage: write_models MODELS PAGES\n"), 2;

@@ -1,8 +1,9 @@
-// JSON on standard input, the page that shows it on standard output: the browser tests open what the program would write.
-#include <nlohmann/json.hpp>
+// JSON on standard input, the page that shows it on standard output: the browser tests open what the program would
+// write.
 #include <cstdio>
 #include <iostream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "penn/base/error.h"

@@ -13,6 +13,7 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
+#include "penn/cli/command_bench_accuracy.h"
 #include "penn/cli/command_bench_network.h"
 #include "penn/cli/outputs.h"
 #include "penn/simulate/simulator.h"
@@ -142,7 +143,7 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
 }  // namespace
 
 void add_command_bench(Command& app, Run& run) {
-  Command command = app.add_command("bench", "Measure speed on this machine");
+  Command command = app.add_command("bench", "Measure speed and accuracy on this machine");
   command.require_command();
   struct BenchOptions {
     std::vector<std::string> systems = {"soup", "oup", "dvdp", "cfhn:x1x2", "airfoil"};
@@ -166,6 +167,7 @@ void add_command_bench(Command& app, Run& run) {
   });
 
   add_bench_network(command, run);
+  add_bench_accuracy(command, run);
 }
 
 }  // namespace penn

@@ -24,7 +24,6 @@ namespace {
 // apart from all of them.
 constexpr uint64_t kEvaluationSeed = 0x6576616c75617465u;  // "evaluate"
 constexpr int64_t kBatchValues = 2'000'000;                // numbers of one batch of trajectories: 8 MB
-constexpr double kGapSeconds = 60;                         // for exact posteriors
 constexpr int64_t kMostBatch = 1024;
 
 int64_t default_length(const ModelContext& model) {
@@ -126,7 +125,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   std::optional<ExactGapMeter> meter;
   if (options.gap_count > 0)
     if (auto exact_likelihood = ExactLikelihood::recognise(system, model.observation))
-      meter.emplace(std::move(*exact_likelihood), box, kGapSeconds);
+      meter.emplace(std::move(*exact_likelihood), box, options.gap_seconds);
   result.length = source->length();
   result.kernel_warning = source->warning();
   const int64_t channels =

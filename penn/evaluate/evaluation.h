@@ -26,7 +26,8 @@ struct EvaluationOptions {
   int threads = 0;        // 0: one per processor
   std::optional<OuProcess> exact = {};  // compare with its exact posterior
   int64_t gap_count = 0;  // trajectories to compare with the exact posterior, where it can be computed from the system
-  bool keep = false;      // truth, mean and SD of every trajectory in the report
+  double gap_seconds = 60;                          // for that, at the most
+  bool keep = false;                                // truth, mean and SD of every trajectory in the report
   std::function<bool(int64_t done)> progress = {};  // called after every batch; false stops
 };
 

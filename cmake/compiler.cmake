@@ -14,11 +14,11 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
-if(PENN_NATIVE)
+if(PENN_MARCH)
   # ccache sees only the words of the command line; the macro makes "native" mean this processor and no other.
-  execute_process(COMMAND sh -c "'${CMAKE_CXX_COMPILER}' -march=native -dM -E -x c++ /dev/null | cksum | cut -d' ' -f1"
+  execute_process(COMMAND sh -c "'${CMAKE_CXX_COMPILER}' -march=${PENN_MARCH} -dM -E -x c++ /dev/null | cksum | cut -d' ' -f1"
                   OUTPUT_VARIABLE PENN_CPU OUTPUT_STRIP_TRAILING_WHITESPACE)
-  target_compile_options(penn_flags INTERFACE -march=native -DPENN_CPU=${PENN_CPU})
+  target_compile_options(penn_flags INTERFACE -march=${PENN_MARCH} -DPENN_CPU=${PENN_CPU})
 endif()
 
 if(PENN_SANITIZE)

@@ -12,7 +12,7 @@ case "${1-run}" in
   run) ;;
   test)
     packages="$packages
-      ccache libgtest-dev librandom123-dev libtorch-dev libopenblas0-pthread fonts-dejavu-core
+      ccache pkg-config libgtest-dev librandom123-dev libtorch-dev libopenblas0-pthread fonts-dejavu-core
     "
     tools="node:nodejs npm:npm chromium:chromium python3:python3"
     ;;

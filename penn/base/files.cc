@@ -1,5 +1,6 @@
 #include "penn/base/files.h"
 
+#include <dlfcn.h>
 #include <fmt/core.h>
 
 #include <cerrno>
@@ -30,16 +31,15 @@ std::string read_text_file(const std::string& path) {
 
 namespace {
 
+// Relative to the library, wherever it was put: as installed, and as built.
 std::vector<fs::path> share_folders() {
   std::vector<fs::path> folders;
   if (const char* share = std::getenv("PENN_SHARE")) folders.emplace_back(share);
+  Dl_info library;
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    folders.push_back(program.parent_path().parent_path());
-    folders.push_back(program.parent_path().parent_path() / "share" / "penn");
-  }
-  folders.emplace_back(PENN_SHARE_DIR);
+  if (dladdr(reinterpret_cast<void*>(&shared_file), &library) == 0) return folders;
+  const fs::path folder = fs::canonical(library.dli_fname, error).parent_path();
+  if (!error) folders.insert(folders.end(), {folder / PENN_SHARE_FROM_LIBRARY, folder / "share/penn"});
   return folders;
 }
 

@@ -76,7 +76,7 @@ void expect_same(const AlignedVector<float>& a, const AlignedVector<float>& b, c
   }
 }
 
-// penn and the system compiled for different instruction sets (PENN_NATIVE=OFF) need not agree: one may fuse, the other
+// penn and the system compiled for different instruction sets (PENN_MARCH) need not agree: one may fuse, the other
 // not.
 bool is_same_instruction_set(const Kernel& compiled) {
   return compiled.description().find(", " + std::to_string(lanes::kWidth) + " lanes per vector") != std::string::npos;

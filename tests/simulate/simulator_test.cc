@@ -72,7 +72,7 @@ TEST(simulator_test, only_finite_numbers_leave_and_theta_lies_in_its_box) {
   }
 }
 
-// penn and the system compiled for different instruction sets (PENN_NATIVE=OFF) need not agree: one may fuse, the other
+// penn and the system compiled for different instruction sets (PENN_MARCH) need not agree: one may fuse, the other
 // not.
 bool is_same_instruction_set(const Simulator& compiled, const Simulator& lanes) {
   const auto width = [](const std::string& description) { return description.substr(description.find(',')); };

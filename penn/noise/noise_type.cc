@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "penn/noise/asymmetric_stable.h"
 #include "penn/noise/fractional.h"
 #include "penn/noise/gaussian.h"
 #include "penn/noise/stable.h"
@@ -12,7 +13,8 @@ namespace penn {
 
 // All noises, in the order in which messages and documents list them.
 std::span<const NoiseType* const> noise_types() {
-  static const NoiseType* const types[] = {&gaussian_noise(), &fractional_noise(), &stable_noise()};
+  static const NoiseType* const types[] = {&gaussian_noise(), &fractional_noise(), &stable_noise(),
+                                           &asymmetric_stable_noise()};
   return types;
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "penn/noise/asymmetric_stable.h"
+#include "penn/noise/compound_poisson.h"
 #include "penn/noise/fractional.h"
 #include "penn/noise/gaussian.h"
 #include "penn/noise/stable.h"
@@ -14,7 +15,7 @@ namespace penn {
 // All noises, in the order in which messages and documents list them.
 std::span<const NoiseType* const> noise_types() {
   static const NoiseType* const types[] = {&gaussian_noise(), &fractional_noise(), &stable_noise(),
-                                           &asymmetric_stable_noise()};
+                                           &asymmetric_stable_noise(), &compound_poisson_noise()};
   return types;
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "penn/likelihood/linear_filter.h"
-#include "penn/noise/noise_reference.h"
+#include "penn/noise/gaussian.h"
 
 namespace penn {
 namespace {
@@ -40,7 +40,7 @@ std::string find_coefficients(LinearSystem& l, int observation) {
     for (const Channel& channel : seen.channels)
       is_used = is_used || depends_on(graph, channel.value, SymbolKind::kNoise, index);
     if (!is_used) continue;
-    if (noise.kind != NoiseKind::kGaussian) return fmt::format("the noise '{}' is not gaussian()", noise.name);
+    if (noise.type != &gaussian_noise()) return fmt::format("the noise '{}' is not gaussian()", noise.name);
     (noise.is_measurement ? measurement : l.driving).push_back(index);
   }
   all = states;

@@ -17,6 +17,9 @@
 #include "penn/likelihood/stable_density.h"
 #include "penn/likelihood/toeplitz.h"
 #include "penn/noise/fractional.h"
+#include "penn/noise/fractional_covariance.h"
+#include "penn/noise/gaussian.h"
+#include "penn/noise/stable.h"
 
 namespace penn {
 namespace {
@@ -32,8 +35,8 @@ std::vector<NodeId> all_nodes(const LinearState& l) {
   std::vector<NodeId> roots = {l.slope, l.state().drift, l.state().initial.low, l.state().initial.high};
   for (const Diffusion& diffusion : l.state().diffusion) {
     roots.push_back(diffusion.coefficient);
-    if (const NodeId shape = l.system.noises[static_cast<size_t>(diffusion.noise)].shape; shape >= 0)
-      roots.push_back(shape);
+    const Noise& noise = l.system.noises[static_cast<size_t>(diffusion.noise)];
+    roots.insert(roots.end(), noise.shapes.begin(), noise.shapes.end());
   }
   return roots;
 }
@@ -115,7 +118,9 @@ class StableState final : public LinearStateLikelihood {
   }
 
  private:
-  double alpha() const { return values_[l_->system.noises[static_cast<size_t>(l_->state().diffusion[0].noise)].shape]; }
+  double alpha() const {
+    return values_[l_->system.noises[static_cast<size_t>(l_->state().diffusion[0].noise)].shapes[0]];
+  }
   double scale_after(int64_t steps) const {
     const double factor = std::pow(std::abs(r_), alpha());
     double sum = 0, power = 1;
@@ -155,8 +160,8 @@ class FractionalState final : public LinearStateLikelihood {
   // sample.
   void add_noise(const Diffusion& diffusion, double& variance) {
     const Noise& noise = l_->system.noises[static_cast<size_t>(diffusion.noise)];
-    const bool is_white = noise.kind == NoiseKind::kGaussian;
-    const double H = is_white ? 0.5 : values_[noise.shape], g = values_[diffusion.coefficient],
+    const bool is_white = noise.type == &gaussian_noise();
+    const double H = is_white ? 0.5 : values_[noise.shapes[0]], g = values_[diffusion.coefficient],
                  unit = g * g * std::pow(h_, 2 * H);
     const size_t n = e_.size(), m = static_cast<size_t>(m_), P = static_cast<size_t>(burn_in_ * m_);
     rho_.resize(is_white ? 1 : (n + 1) * m + P + 1);
@@ -248,8 +253,8 @@ Recognised recognise_linear_state(const System& system, int observation, std::st
     if (depends_on(graph, diffusion.coefficient, SymbolKind::kState) ||
         depends_on(graph, diffusion.coefficient, SymbolKind::kTime))
       return refuse("the strength of the noise is not constant");
-    const NoiseKind kind = system.noises[static_cast<size_t>(diffusion.noise)].kind;
-    stable += kind == NoiseKind::kStable, fractional += kind == NoiseKind::kFractional;
+    const NoiseType* type = system.noises[static_cast<size_t>(diffusion.noise)].type;
+    stable += type == &stable_noise(), fractional += type == &fractional_noise();
   }
   if (stable > 0 && state.diffusion.size() > 1) return refuse("stable noise is added to another noise");
   if (stable + fractional == 0) return refuse("there is neither stable nor fractional noise");

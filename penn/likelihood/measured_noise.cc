@@ -12,7 +12,9 @@
 #include "penn/likelihood/series_values.h"
 #include "penn/likelihood/stable_density.h"
 #include "penn/likelihood/toeplitz.h"
-#include "penn/noise/fractional.h"
+#include "penn/noise/fractional_covariance.h"
+#include "penn/noise/gaussian.h"
+#include "penn/noise/stable.h"
 
 namespace penn {
 namespace {
@@ -31,7 +33,8 @@ std::vector<NodeId> all_nodes(const MeasuredSystem& m) {
   std::vector<NodeId> roots = {m.value};
   for (const MeasuredSystem::Term& term : m.terms) {
     roots.push_back(term.coefficient);
-    if (const NodeId shape = m.system.noises[static_cast<size_t>(term.noise)].shape; shape >= 0) roots.push_back(shape);
+    const Noise& noise = m.system.noises[static_cast<size_t>(term.noise)];
+    roots.insert(roots.end(), noise.shapes.begin(), noise.shapes.end());
   }
   return roots;
 }
@@ -59,16 +62,16 @@ class MeasuredLikelihood final : public TrajectoryLikelihood {
     }
     for (const MeasuredSystem::Term& term : m_->terms) {
       const Noise& noise = m_->system.noises[static_cast<size_t>(term.noise)];
-      if (noise.kind == NoiseKind::kStable) {
-        const StableDensity density(values_[noise.shape][0]);
+      if (noise.type == &stable_noise()) {
+        const StableDensity density(values_[noise.shapes[0]][0]);
         for (const double x : e_) sum += density.log_density(x);
         return std::isnan(sum) ? kNever : sum;
       }
       const double s = is_alone ? 1 : values_[term.coefficient][0];
-      if (noise.kind == NoiseKind::kGaussian) gamma_[0] += s * s;
+      if (noise.type == &gaussian_noise()) gamma_[0] += s * s;
       else
         for (size_t k = 0; k < n; ++k)
-          gamma_[k] += s * s * fractional_covariance(static_cast<double>(k), values_[noise.shape][0]);
+          gamma_[k] += s * s * fractional_covariance(static_cast<double>(k), values_[noise.shapes[0]][0]);
     }
     if (!filter_.run(gamma_, e_)) return kNever;
     sum += filter_.log_density();
@@ -117,7 +120,7 @@ Recognised recognise_measured_noise(const System& system, int observation, std::
     if (!depends_on(graph, m->value, SymbolKind::kNoise, static_cast<int>(k))) continue;
     m->terms.push_back({static_cast<int>(k), -1});
     symbols.push_back(graph.symbol(SymbolKind::kNoise, static_cast<int>(k)));
-    is_stable = is_stable || system.noises[k].kind == NoiseKind::kStable;
+    is_stable = is_stable || system.noises[k].type == &stable_noise();
   }
   if (symbols.empty()) return refuse("nothing is random");
   const auto coefficients = slopes(graph, m->value, symbols);

@@ -15,6 +15,9 @@
 #include "penn/likelihood/stable_density.h"
 #include "penn/likelihood/toeplitz.h"
 #include "penn/noise/fractional.h"
+#include "penn/noise/fractional_covariance.h"
+#include "penn/noise/gaussian.h"
+#include "penn/noise/stable.h"
 #include "penn/posterior/linear_algebra.h"
 
 namespace penn {
@@ -38,8 +41,7 @@ std::vector<NodeId> all_nodes(const System& system) {
     roots.insert(roots.end(), {state.drift, state.initial.low, state.initial.high});
     for (const Diffusion& diffusion : state.diffusion) roots.push_back(diffusion.coefficient);
   }
-  for (const Noise& noise : system.noises)
-    if (noise.shape >= 0) roots.push_back(noise.shape);
+  for (const Noise& noise : system.noises) roots.insert(roots.end(), noise.shapes.begin(), noise.shapes.end());
   return roots;
 }
 
@@ -143,8 +145,8 @@ class TransitionLikelihood final : public TrajectoryLikelihood {
   double single(size_t s) {
     const State& state = t_->system.states[s];
     const Noise& noise = t_->system.noises[static_cast<size_t>(state.diffusion[0].noise)];
-    const double shape = values_[noise.shape][0];
-    const bool is_stable = noise.kind == NoiseKind::kStable;
+    const double shape = values_[noise.shapes[0]][0];
+    const bool is_stable = noise.type == &stable_noise();
     const double unit = std::pow(h_, is_stable ? 1 / shape : shape);  // scale of an increment of the noise over a step
     const SeriesValues::View drift = values_[state.drift], coefficient = values_[state.diffusion[0].coefficient];
     double sum = 0;
@@ -201,7 +203,7 @@ std::string sort_states(TransitionSystem& t) {
     }
     bool is_gaussian = true;
     for (const Diffusion& diffusion : state.diffusion)
-      is_gaussian = is_gaussian && system.noises[static_cast<size_t>(diffusion.noise)].kind == NoiseKind::kGaussian;
+      is_gaussian = is_gaussian && system.noises[static_cast<size_t>(diffusion.noise)].type == &gaussian_noise();
     if (!is_gaussian) {
       if (state.diffusion.size() > 1) return fmt::format("the noises of '{}' add up to no known density", state.name);
       if (users[static_cast<size_t>(state.diffusion[0].noise)] > 1)
@@ -277,7 +279,7 @@ Recognised recognise_transitions(const System& system, int observation, std::str
   if (!t->starts_seen) note = "given the first sample, whose distribution after the burn-in is not counted";
   for (const size_t s : t->single) {
     const Noise& noise = system.noises[static_cast<size_t>(system.states[s].diffusion[0].noise)];
-    if (!t->starts_seen && noise.kind == NoiseKind::kFractional) note += ", nor the noise before it";
+    if (!t->starts_seen && noise.type == &fractional_noise()) note += ", nor the noise before it";
   }
   return std::make_shared<Transitions>(t, note);
 }

@@ -14,6 +14,10 @@
 #include <mutex>
 #include <numbers>
 
+#include "penn/noise/fractional_covariance.h"
+#include "penn/noise/gaussian.h"
+#include "penn/noise/lane_random.h"
+
 namespace penn {
 namespace {
 
@@ -21,6 +25,7 @@ using namespace lanes;
 
 constexpr double kLowestH = 0.01, kHighestH = 0.99;
 constexpr double kPi = std::numbers::pi;
+constexpr int kNodes = 20;  // Chebyshev nodes in ln H; error of an amplitude below 2e-6
 
 std::mutex& planner_mutex() {  // FFTW plans are made by one thread at a time
   static std::mutex mutex;
@@ -38,6 +43,10 @@ int64_t fast_size(int64_t n) {
       if (size < best) best = size;
     }
   return best;
+}
+
+int half_size(int64_t steps) {
+  return static_cast<int>(fast_size(std::max<int64_t>(2 * steps, 4)) / 2);
 }
 
 // Chebyshev coordinate in [-1, 1] of H.
@@ -60,19 +69,6 @@ double vanishing_factor(int k, double H) {
 }
 
 }  // namespace
-
-double fractional_covariance(double lag, double H) {
-  const double k = std::abs(lag), a = 2 * H;
-  if (k < 30) return 0.5 * (std::pow(k + 1, a) - 2 * std::pow(k, a) + std::pow(std::abs(k - 1), a));
-  // (1 + 1/k)^a + (1 - 1/k)^a - 2 = 2 sum_j binomial(a, 2j) k^-2j, without the cancellation.
-  double sum = 0, binomial = 1, power = 1;
-  for (int j = 1; j <= 7; ++j) {
-    binomial *= (a - 2 * j + 2) * (a - 2 * j + 1) / ((2 * j - 1) * (2 * j));
-    power /= k * k;
-    sum += binomial * power;
-  }
-  return std::pow(k, a) * sum;
-}
 
 std::vector<double> fractional_eigenvalues(int half, double H) {
   std::vector<double> row(static_cast<size_t>(half) + 1), eigenvalue(row.size());
@@ -97,8 +93,7 @@ struct FractionalGrid::Plan {
   }
 };
 
-FractionalGrid::FractionalGrid(int64_t steps)
-    : steps_(steps), half_(static_cast<int>(fast_size(std::max<int64_t>(2 * steps, 4)) / 2)), plan_(new Plan) {
+FractionalGrid::FractionalGrid(int64_t steps) : steps_(steps), half_(half_size(steps)), plan_(new Plan) {
   const size_t frequencies = static_cast<size_t>(half_) + 1;
   table_.assign(frequencies * kNodes, 0);
   std::vector<double> node(frequencies * kNodes);  // (kNodes, frequencies) values at the nodes
@@ -125,15 +120,17 @@ FractionalGrid::FractionalGrid(int64_t steps)
 
 FractionalGrid::~FractionalGrid() = default;
 
-void FractionalGrid::interpolate(const float basis[kNodes][kPairWidth], int k, X& log_amplitude) const {
-  const float* c = table_.data() + static_cast<size_t>(k) * kNodes;
+namespace {
+// c (kNodes): the Chebyshev coefficients of one frequency.
+inline X interpolate(const float basis[kNodes][kPairWidth], const float* c) {
   X even = 0.0f, odd = 0.0f;  // two sums: half the latency
   for (int p = 0; p < kNodes; p += 2) {
     even = fma(load_pair(basis[p]), c[p], even);
     odd = fma(load_pair(basis[p + 1]), c[p + 1], odd);
   }
-  log_amplitude = even + odd;
+  return even + odd;
 }
+}  // namespace
 
 std::vector<float> FractionalGrid::log_amplitudes_direct(double H) const {
   const std::vector<double> eigenvalue = fractional_eigenvalues(half_, H);
@@ -164,8 +161,7 @@ std::vector<float> FractionalGrid::log_amplitudes_fast(double H) const {
   chebyshev_basis(H, kNodes, &basis[0][0], kPairWidth);
   std::vector<float> result(static_cast<size_t>(half_) + 1);
   for (int k = 0; k <= half_; ++k) {
-    X log_amplitude;
-    interpolate(basis, k, log_amplitude);
+    const X log_amplitude = interpolate(basis, table_.data() + static_cast<size_t>(k) * kNodes);
     result[k] = log_amplitude.a[0] + static_cast<float>(vanishing_factor(k, H));
   }
   return result;
@@ -204,8 +200,7 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
         const Words words = source.words(first, static_cast<uint32_t>(k0 + i) / 2);
         for (int j = 0; j < 2 && i + j < count; ++j) {
           const int k = k0 + i + j;
-          X amplitude, real, imaginary;
-          interpolate(basis, k, amplitude);
+          X amplitude = interpolate(basis, table_.data() + static_cast<size_t>(k) * kNodes), real, imaginary;
           if (k > 0) amplitude = amplitude + load_pair(vanishing);
           for (int lane = 0; any_direct && lane < kPairWidth; ++lane) {
             if (direct[lane].empty()) continue;
@@ -238,6 +233,73 @@ void FractionalGrid::fill(const LaneKeys& keys, uint32_t stream, const double* H
       }
     }
   }
+}
+
+namespace {
+
+class FractionalDriver final : public Driver {
+ public:
+  explicit FractionalDriver(std::shared_ptr<const NoiseGrid> grid)
+      : grid_(std::static_pointer_cast<const FractionalGrid>(std::move(grid))),
+        values_(static_cast<size_t>(grid_->steps()) * kLanes) {}
+
+  void set_lane(int lane, const double* shapes, double dt) override {
+    H_[lane] = shapes[0];
+    scale_[lane] = static_cast<float>(std::pow(dt, shapes[0]));
+  }
+  void start(const LaneKeys& keys, uint32_t stream) override {
+    grid_->fill(keys, stream, H_, scale_, values_.data(), scratch_);
+  }
+  const float* values(int64_t first, int) override { return values_.data() + first * kLanes; }
+
+ private:
+  std::shared_ptr<const FractionalGrid> grid_;
+  AlignedVector<float> values_;  // (steps of the grid, kLanes)
+  FractionalGrid::Scratch scratch_;
+  double H_[kLanes];
+  float scale_[kLanes];
+};
+
+// The sum over frequencies, term by term: steps * half operations.
+std::vector<double> reference(const RandomKey& key, uint32_t stream, const double* shapes, double dt, int steps) {
+  const double H = shapes[0];
+  const int half = half_size(steps), N = 2 * half;
+  std::vector<double> result(static_cast<size_t>(steps), 0);
+  for (int k = 0; k <= half; ++k) {
+    double eigenvalue = fractional_covariance(0, H) + (k % 2 ? -1 : 1) * fractional_covariance(half, H);
+    for (int lag = 1; lag < half; ++lag)
+      eigenvalue += 2 * fractional_covariance(lag, H) * std::cos(2 * kPi * (static_cast<int64_t>(k) * lag % N) / N);
+    const double real = gaussian_reference(key, stream, 2 * static_cast<uint64_t>(k)),
+                 imaginary = gaussian_reference(key, stream, 2 * static_cast<uint64_t>(k) + 1);
+    const bool is_real = k == 0 || k == half;
+    const double amplitude = std::sqrt(eigenvalue / N * (is_real ? 1 : 2));
+    for (int j = 0; j < steps; ++j) {
+      const double angle = 2 * kPi * (static_cast<int64_t>(j) * k % N) / N;
+      result[static_cast<size_t>(j)] +=
+          amplitude * (real * std::cos(angle) - (is_real ? 0 : imaginary * std::sin(angle)));
+    }
+  }
+  for (double& value : result) value *= std::pow(dt, H);
+  return result;
+}
+
+}  // namespace
+
+const NoiseType& fractional_noise() {
+  static const NoiseType type = {
+      .name = "fractional",
+      .shapes = {{"H", 0, 1, NoiseShape::kOpen}},
+      .increments = "normal, mean 0, variance h^(2H), correlated like those of fractional Brownian motion",
+      .make_driver = [](std::shared_ptr<const NoiseGrid> grid) -> std::unique_ptr<Driver> {
+        return std::make_unique<FractionalDriver>(std::move(grid));
+      },
+      .reference = reference,
+      .make_grid = [](int64_t steps) -> std::shared_ptr<const NoiseGrid> {
+        return std::make_shared<FractionalGrid>(steps);
+      },
+      .grid_bytes = 240,  // the table of 2 kNodes coefficients, and some more while it is made
+      .driver_bytes = 270 + 4.0 * kLanes};
+  return type;
 }
 
 }  // namespace penn

@@ -7,26 +7,25 @@
 #include <vector>
 
 #include "penn/base/aligned.h"
-#include "penn/noise/lane_group.h"
+#include "penn/noise/noise_type.h"
 
 namespace penn {
 
-// Covariance of unit fGn at a lag: (|k+1|^2H - 2 |k|^2H + |k-1|^2H) / 2, without cancellation at large lags.
-double fractional_covariance(double lag, double H);
+const NoiseType& fractional_noise();
 
 // Eigenvalues 0..half of the circulant matrix of size 2*half that embeds the fGn covariance. All are positive for 0 < H
 // < 1.
 std::vector<double> fractional_eigenvalues(int half, double H);
 
 // Everything that depends on the number of steps only; shared by threads.
-class FractionalGrid {
+class FractionalGrid final : public NoiseGrid {
  public:
   explicit FractionalGrid(int64_t steps);
-  ~FractionalGrid();
+  ~FractionalGrid() override;
   FractionalGrid(const FractionalGrid&) = delete;
   FractionalGrid& operator=(const FractionalGrid&) = delete;
 
-  int64_t steps() const { return steps_; }
+  int64_t steps() const override { return steps_; }
   int half() const { return half_; }  // the circulant matrix has size 2*half
 
   // Buffers of one thread.
@@ -45,12 +44,9 @@ class FractionalGrid {
   std::vector<float> log_amplitudes_direct(double H) const;
 
  private:
-  static constexpr int kNodes = 20;  // Chebyshev nodes in ln H; error of an amplitude below 2e-6
-  void interpolate(const float basis[kNodes][lanes::kPairWidth], int k, lanes::X& log_amplitude) const;
-
   int64_t steps_;
   int half_;
-  std::vector<float> table_;  // (half + 1, kNodes) Chebyshev coefficients
+  std::vector<float> table_;  // (half + 1, nodes) Chebyshev coefficients
   struct Plan;
   std::unique_ptr<Plan> plan_;
 };

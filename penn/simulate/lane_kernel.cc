@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "penn/base/aligned.h"
+#include "penn/base/lanes.h"
 #include "penn/noise/lane_group.h"
 #include "penn/simulate/kernel.h"
 #include "penn/simulate/step_code.h"

@@ -1,7 +1,6 @@
 #include "penn/simulate/lane_runner.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace penn {
 namespace {
@@ -9,35 +8,19 @@ constexpr int kBlockSteps = 64;  // the noise of one block stays in the first-le
 }
 
 LaneRunner::LaneRunner(const StepProgram& program, const TrajectorySetup& setup, const Kernel& kernel,
-                       const FractionalGrids& grids)
-    : p_(program), setup_(setup), kernel_(kernel), grids_(grids) {
-  const auto make = [&](int noise, bool is_measurement) {
-    auto lanes = std::make_unique<NoiseLanes>();
-    lanes->noise = noise;
-    lanes->is_measurement = is_measurement;
-    const bool whole = p_.system->noises[static_cast<size_t>(noise)].kind == NoiseKind::kFractional;
-    const int64_t rows = !whole ? kBlockSteps : (is_measurement ? grids_.measurement : grids_.driving)->steps();
-    lanes->values.resize(static_cast<size_t>(rows) * kLanes);
-    return lanes;
+                       const NoiseGrids& grids)
+    : p_(program), setup_(setup), kernel_(kernel) {
+  const auto make = [&](int noise) {
+    const size_t k = static_cast<size_t>(noise);
+    return NoiseLanes{k, p_.system->noises[k].type->make_driver(grids[k])};
   };
-  for (const int noise : p_.driving_noises) driving_.push_back(make(noise, false));
-  for (const int noise : p_.measurement_noises) measurement_.push_back(make(noise, true));
+  for (const int noise : p_.driving_noises) driving_.push_back(make(noise));
+  for (const int noise : p_.measurement_noises) measurement_.push_back(make(noise));
   state_.resize(p_.drift.size() * kLanes);
   slots_.resize(p_.slots.size() * kLanes);
   dt_.resize(kLanes);
   time_start_.resize(kLanes);
   out_.resize(kBlockSteps * p_.channels.size() * kLanes);
-}
-
-void LaneRunner::prepare_noise(NoiseLanes& lanes, int lane, const Trajectory& trajectory, double dt) {
-  const NoiseKind kind = p_.system->noises[static_cast<size_t>(lanes.noise)].kind;
-  const double shape = trajectory.shape[static_cast<size_t>(lanes.noise)];
-  // Over a time dt the increments scale like dt^(1/2), dt^(1/alpha), dt^H; a measurement noise is a standard draw.
-  const double power = kind == NoiseKind::kGaussian ? 0.5 : kind == NoiseKind::kStable ? 1 / shape : shape;
-  const double scale = lanes.is_measurement ? 1 : std::pow(dt, power);
-  lanes.shape[lane] = shape;
-  lanes.scale[lane] = static_cast<float>(scale);
-  if (kind == NoiseKind::kStable) lanes.stable.set(lane, shape, scale);
 }
 
 void LaneRunner::prepare(std::span<const Job> jobs, const Output& output) {
@@ -55,34 +38,15 @@ void LaneRunner::prepare(std::span<const Job> jobs, const Output& output) {
       state_[s * kLanes + lane] = static_cast<float>(trajectory_.initial[s]);
     for (size_t i = 0; i < trajectory_.slots.size(); ++i)
       slots_[i * kLanes + lane] = static_cast<float>(trajectory_.slots[i]);
-    for (auto& noise : driving_) prepare_noise(*noise, lane, trajectory_, dt);
-    for (auto& noise : measurement_) prepare_noise(*noise, lane, trajectory_, dt);
+    for (NoiseLanes& n : driving_) n.driver->set_lane(lane, trajectory_.shapes[n.noise].data(), dt);
+    for (NoiseLanes& n : measurement_) n.driver->set_lane(lane, trajectory_.shapes[n.noise].data(), 1);
     if (is_spare) continue;
     std::copy(trajectory_.theta.begin(), trajectory_.theta.end(),
               output.theta + job.row * static_cast<int64_t>(trajectory_.theta.size()));
     if (output.sampling) output.sampling[job.row] = static_cast<float>(trajectory_.sampling);
   }
   for (auto* list : {&driving_, &measurement_})
-    for (auto& noise : *list)
-      if (p_.system->noises[static_cast<size_t>(noise->noise)].kind == NoiseKind::kFractional)
-        (noise->is_measurement ? grids_.measurement : grids_.driving)
-            ->fill(keys_, kNoiseStream + static_cast<uint32_t>(noise->noise), noise->shape, noise->scale,
-                   noise->values.data(), scratch_);
-}
-
-const float* LaneRunner::noise_block(NoiseLanes& lanes, int64_t first, int count) {
-  const uint32_t stream = kNoiseStream + static_cast<uint32_t>(lanes.noise);
-  switch (p_.system->noises[static_cast<size_t>(lanes.noise)].kind) {
-    case NoiseKind::kFractional:
-      return lanes.values.data() + first * kLanes;
-    case NoiseKind::kStable:
-      fill_stable(keys_, stream, static_cast<uint64_t>(first), count, lanes.stable, lanes.values.data());
-      break;
-    case NoiseKind::kGaussian:
-      fill_gaussian(keys_, stream, static_cast<uint64_t>(first), count, lanes.scale, lanes.values.data());
-      break;
-  }
-  return lanes.values.data();
+    for (NoiseLanes& n : *list) n.driver->start(keys_, kNoiseStream + static_cast<uint32_t>(n.noise));
 }
 
 void LaneRunner::copy_samples(std::span<const Job> jobs, const Output& output, int64_t first_sample, int count,
@@ -118,9 +82,9 @@ void LaneRunner::run(std::span<const Job> jobs, const Output& output, std::span<
     const int count = static_cast<int>(std::min<int64_t>(kBlockSteps, total - step));
     const int64_t first_sample = (step + m - 1) / m;
     const int samples = static_cast<int>((step + count + m - 1) / m - first_sample);
-    for (size_t k = 0; k < driving_.size(); ++k) driving[k] = noise_block(*driving_[k], step, count);
+    for (size_t k = 0; k < driving_.size(); ++k) driving[k] = driving_[k].driver->values(step, count);
     for (size_t k = 0; k < measurement_.size(); ++k)
-      measurement[k] = noise_block(*measurement_[k], first_sample, samples);
+      measurement[k] = measurement_[k].driver->values(first_sample, samples);
     kernel_.run({.state = state_.data(),
                  .slots = slots_.data(),
                  .dt = dt_.data(),

@@ -85,10 +85,16 @@ struct Simulator::Body {
   void set_length(int64_t samples) {
     if (samples < 2) throw UsageError(fmt::format("a trajectory needs at least 2 samples, got {}", samples));
     const int64_t most = system.simulation.burn_in.high + samples;
-    const FractionalGrids before = grids;
-    grids.driving = grid_for(program.driving_noises, (most - 1) * system.simulation.steps_per_sample + 1);
-    grids.measurement = grid_for(program.measurement_noises, most);
-    if (grids.driving != before.driving || grids.measurement != before.measurement) idle_runners.clear();
+    NoiseGrids needed(system.noises.size());
+    double bytes = 0;
+    const auto add = [&](const std::vector<int>& noises, int64_t steps) {
+      for (const int k : noises)
+        needed[static_cast<size_t>(k)] = grid_for(*system.noises[static_cast<size_t>(k)].type, steps, bytes);
+    };
+    add(program.driving_noises, (most - 1) * system.simulation.steps_per_sample + 1);
+    add(program.measurement_noises, most);
+    if (needed != grids) idle_runners.clear();
+    grids = std::move(needed);
     length = samples;
   }
 
@@ -111,26 +117,21 @@ struct Simulator::Body {
       if (runner) idle_runners.push_back(std::move(runner));
   }
 
-  // A grid of at least `steps`, where one of these noises is fractional. Training changes the length with every batch;
-  // sizes are rounded up to eight per octave, so that few grids are made, and kept.
-  std::shared_ptr<const FractionalGrid> grid_for(const std::vector<int>& noises, int64_t steps) {
-    const bool needed = std::any_of(noises.begin(), noises.end(), [&](int k) {
-      return system.noises[static_cast<size_t>(k)].kind == NoiseKind::kFractional;
-    });
-    if (!needed) return nullptr;
-    // The whole grid is held in memory: a table, and for every thread its spectrum and the values of all lanes.
+  // A grid of at least `steps` for a noise that needs one. Training changes the length with every batch; sizes are
+  // rounded up to eight per octave, so that few grids are made, and kept. `bytes` counts the memory of all noises.
+  std::shared_ptr<const NoiseGrid> grid_for(const NoiseType& type, int64_t steps, double& bytes) {
+    if (type.is_white()) return nullptr;
     constexpr int64_t kMostSteps = 100'000'000;
-    const double bytes =
-        static_cast<double>(steps) * (240.0 + threads() * (270.0 + 4.0 * kLanes * static_cast<double>(noises.size())));
+    bytes += static_cast<double>(steps) * (type.grid_bytes + threads() * type.driver_bytes);
     const double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGE_SIZE));
     if (steps > kMostSteps || bytes > 0.8 * memory)
-      throw UsageError(fmt::format("{} steps of fractional noise are too many: they need about {:.1f} GB of memory",
-                                   steps, bytes / 1e9),
+      throw UsageError(fmt::format("{} steps of {} noise are too many: they need about {:.1f} GB of memory", steps,
+                                   type.name, bytes / 1e9),
                        "use a shorter length, a shorter burn-in, a larger step or fewer threads");
     const int64_t size =
         static_cast<int64_t>(std::ceil(std::exp2(std::ceil(8 * std::log2(static_cast<double>(steps))) / 8)));
-    std::shared_ptr<const FractionalGrid>& grid = made_grids[size];
-    if (!grid) grid = std::make_shared<FractionalGrid>(size);
+    std::shared_ptr<const NoiseGrid>& grid = made_grids[{&type, size}];
+    if (!grid) grid = type.make_grid(size);
     return grid;
   }
 
@@ -142,8 +143,8 @@ struct Simulator::Body {
   const TrajectorySetup setup;
   std::unique_ptr<Kernel> kernel;
   std::string warning;
-  FractionalGrids grids;
-  std::map<int64_t, std::shared_ptr<const FractionalGrid>> made_grids;
+  NoiseGrids grids;
+  std::map<std::pair<const NoiseType*, int64_t>, std::shared_ptr<const NoiseGrid>> made_grids;
   std::mutex runners_mutex;
   std::vector<std::unique_ptr<LaneRunner>> idle_runners;
   int64_t length = 0;

@@ -122,8 +122,7 @@ class Builder {
 
   void finish() {
     std::vector<NodeId> roots = program_.slots;
-    for (const Noise& noise : system_.noises)
-      if (noise.shape >= 0) roots.push_back(noise.shape);
+    for (const Noise& noise : system_.noises) roots.insert(roots.end(), noise.shapes.begin(), noise.shapes.end());
     for (const State& state : system_.states) roots.push_back(state.initial.low), roots.push_back(state.initial.high);
     program_.slot_marks = program_.trajectory_graph.reachable(roots);
   }

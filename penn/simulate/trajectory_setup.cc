@@ -48,16 +48,16 @@ void TrajectorySetup::draw(const RandomKey& key, Trajectory& out) const {
     out.initial[s] = low + key.uniform(kStartStream, draw) * (high - low);
     if (initial.random_sign && key.uniform(kStartStream, draw + 1) < 0.5) out.initial[s] = -out.initial[s];
   }
-  out.shape.assign(system.noises.size(), 0);
+  out.shapes.resize(system.noises.size());
   for (size_t k = 0; k < system.noises.size(); ++k) {
     const Noise& noise = system.noises[k];
-    if (noise.shape < 0) continue;
-    const double shape = out.shape[k] = value_of(noise.shape);
-    const bool is_stable = noise.kind == NoiseKind::kStable;
-    if (is_stable ? !(shape > 0 && shape <= 2) : !(shape > 0 && shape < 1))
-      throw SystemError(fmt::format("{}: noise '{}': {} must lie in {}, got {:.9g}", system.source_name, noise.name,
-                                    is_stable ? "alpha" : "H", is_stable ? "(0, 2]" : "(0, 1)", shape),
-                        "check the ranges of the parameters it is made of, and values given with --set");
+    out.shapes[k].resize(noise.shapes.size());
+    for (size_t j = 0; j < noise.shapes.size(); ++j) {
+      const double value = out.shapes[k][j] = value_of(noise.shapes[j]);
+      if (const NoiseShape& shape = noise.type->shapes[j]; !shape.contains(value))
+        throw SystemError(fmt::format("{}: noise '{}': {}", system.source_name, noise.name, shape.outside(value)),
+                          "check the ranges of the parameters it is made of, and values given with --set");
+    }
   }
   out.slots.resize(p_.slots.size());
   for (size_t i = 0; i < p_.slots.size(); ++i) out.slots[i] = value_of(p_.slots[i]);

@@ -1,5 +1,5 @@
 // What is drawn or computed once per trajectory, before the first step: parameters, burn-in, sampling interval, initial
-// state, noise exponents and slots. Plain double precision; a few microseconds at most.
+// state, shapes of noises and slots. Plain double precision; a few microseconds at most.
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@ struct Trajectory {
   std::vector<float> theta;  // parameters, as stored and as simulated
   std::vector<double> nuisance;
   double sampling = 0;
-  std::vector<double> initial;  // one per state
-  std::vector<double> shape;    // one per noise of the system: alpha, H, or 0
+  std::vector<double> initial;              // one per state
+  std::vector<std::vector<double>> shapes;  // of every noise of the system
   std::vector<double> slots;
 };
 
@@ -24,7 +24,7 @@ class TrajectorySetup {
   TrajectorySetup(const StepProgram& program, std::vector<double> fixed) : p_(program), fixed_(std::move(fixed)) {}
 
   int64_t burn_in(const RandomKey& key) const;  // samples
-  // Throws SystemError where a noise exponent falls outside its domain.
+  // Throws SystemError where a shape falls outside its domain.
   void draw(const RandomKey& key, Trajectory& trajectory) const;
 
  private:

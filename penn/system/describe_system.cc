@@ -122,7 +122,8 @@ std::string describe_system(const System& system) {
       for (const Diffusion& d : state.diffusion)
         if (d.noise == static_cast<int>(k))
           out += fmt::format("   in {}': {}", state.name, to_text(system.graph, d.coefficient, system));
-    out += "\n";
+    out += fmt::format("\n      increments over a time h{}: {}\n", noise.is_measurement ? " = 1" : "",
+                       noise.type->increments);
   }
   if (!system.states.empty()) out += "\nInitial values\n";
   for (const State& state : system.states) {

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "penn/base/random.h"
+#include "penn/noise/gaussian.h"
 
 namespace penn {
 
@@ -10,7 +11,7 @@ std::string why_not_relaxation(const System& system, NodeId tau_node, NodeId D_n
   if (system.parameters.size() != 2 || !system.nuisance.empty())
     return "the system does not have exactly two parameters";
   if (system.states.size() != 1 || system.states[0].diffusion.size() != 1 || system.noises.size() != 1 ||
-      system.noises[0].kind != NoiseKind::kGaussian)
+      system.noises[0].type != &gaussian_noise())
     return "the system is not one equation with one Gaussian noise";
   if (system.observations.size() != 1 || system.observations[0].channels.size() != 1) return "more than x is observed";
   const Simulation& simulation = system.simulation;

@@ -12,6 +12,7 @@
 #include "penn/base/random.h"
 #include "penn/system/exact_check.h"
 #include "penn/system/parse_expression.h"
+#include "penn/system/parse_noise.h"
 #include "penn/system/scope.h"
 #include "penn/system/system.h"
 #include "penn/system/toml_reader.h"
@@ -150,7 +151,7 @@ class SystemParser {
       scope_.declare(entry.key, NameKind::kNoise, static_cast<int>(system_.noises.size()), entry.key_at);
       Noise noise;
       noise.name = entry.key;
-      noise.text = reader_.string(entry, "\"gaussian()\", \"fractional(H)\" or \"stable(alpha)\"");
+      noise.text = reader_.string(entry, ("one of " + noise_calls()).c_str());
       system_.noises.push_back(noise);
       noise_entries_.push_back(entry);
       limit(system_.noises.size(), kMaxNoises, "noises", entry.key_at);
@@ -180,36 +181,22 @@ class SystemParser {
   void read_noise_shapes() {
     for (size_t i = 0; i < system_.noises.size(); ++i) {
       Noise& noise = system_.noises[i];
-      const ExpressionText whole = reader_.expression(noise_entries_[i]);
-      const std::string& text = whole.text;
-      const Position at = whole.at;
-      const size_t open = text.find('(');
-      std::string kind = text.substr(0, open);
-      while (!kind.empty() && kind.back() == ' ') kind.pop_back();
-      const size_t close = text.find_last_not_of(' ');
-      const auto malformed = [&](const std::string& message) {
-        reader_.fail({at.line, at.column, static_cast<int>(std::max<size_t>(text.size(), 1))}, message,
-                     "noises: gaussian(), fractional(H), stable(alpha); coloured noise is a state of its own: u = "
-                     "\"-u/tau + sqrt(2*D)/tau*B\"");
-      };
-      if (kind != "gaussian" && kind != "fractional" && kind != "stable")
-        malformed(fmt::format("unknown noise '{}'", kind));
-      if (open == std::string::npos || close == std::string::npos || text[close] != ')')
-        malformed(fmt::format("'{}' needs parentheses", kind));
-      const std::string argument = text.substr(open + 1, close - open - 1);
-      const bool is_empty = argument.find_first_not_of(' ') == std::string::npos;
-      if (kind == "gaussian") {
-        if (!is_empty) malformed("gaussian() takes no argument: its strength is its coefficient in the equations");
-        continue;
+      const auto [text, at] = reader_.expression(noise_entries_[i]);
+      const NoiseCall call = parse_noise(text);
+      if (!call.problem.empty())
+        reader_.fail(
+            {at.line, at.column, static_cast<int>(std::max<size_t>(text.size(), 1))}, call.problem,
+            "noises: " + noise_calls() + "; coloured noise is a state of its own: u = \"-u/tau + sqrt(2*D)/tau*B\"");
+      noise.type = call.type;
+      shape_positions_.emplace_back();
+      for (const NoiseCall::Argument& argument : call.arguments) {
+        const Position here{at.line, at.column + static_cast<int>(argument.at), static_cast<int>(argument.text.size())};
+        shape_positions_.back().push_back(here);
+        noise.shapes.push_back(
+            scope_
+                .translate(parse_expression(argument.text, reader_.source(), here), Scope::Use::kConstantOverTrajectory)
+                .base);
       }
-      if (is_empty) malformed(fmt::format("{}() needs its {}", kind, kind == "stable" ? "alpha" : "H"));
-      noise.kind = kind == "stable" ? NoiseKind::kStable : NoiseKind::kFractional;
-      Position argument_at = at;
-      argument_at.column += static_cast<int>(open) + 1;
-      noise.shape =
-          scope_
-              .translate(parse_expression(argument, reader_.source(), argument_at), Scope::Use::kConstantOverTrajectory)
-              .base;
     }
   }
 
@@ -397,12 +384,11 @@ class SystemParser {
     }
   }
 
-  // H and alpha must be allowed everywhere in the box: tried at the corners of the parameters they depend on (of the
-  // first eight), at the centre and at 256 points inside. The simulator checks every draw again. A parameter without
-  // effect is a mistake of the file (a name misspelt, a term forgotten): training would be wasted on it.
+  // A parameter without effect is a mistake of the file (a name misspelt, a term forgotten): training would be wasted
+  // on it.
   void check_parameter_use() {
     std::vector<NodeId> roots;
-    for (const Noise& noise : system_.noises) roots.push_back(noise.shape);
+    for (const Noise& noise : system_.noises) roots.insert(roots.end(), noise.shapes.begin(), noise.shapes.end());
     for (const State& state : system_.states) {
       roots.insert(roots.end(), {state.drift, state.initial.low, state.initial.high});
       for (const Diffusion& diffusion : state.diffusion) roots.push_back(diffusion.coefficient);
@@ -427,44 +413,41 @@ class SystemParser {
     }
   }
 
+  // Shapes must be allowed everywhere in the box: tried at the corners of the parameters they depend on (of the first
+  // eight), at the centre and at 256 points inside. The simulator checks every draw again.
   void check_shapes() {
+    for (size_t i = 0; i < system_.noises.size(); ++i)
+      for (size_t j = 0; j < system_.noises[i].shapes.size(); ++j)
+        check_shape(system_.noises[i].shapes[j], system_.noises[i].type->shapes[j], shape_positions_[i][j]);
+  }
+
+  void check_shape(NodeId node, const NoiseShape& shape, const Position& at) {
     const size_t M = system_.parameters.size(), Q = system_.nuisance.size();
     const RandomKey key{1, 0, 0};
     std::vector<double> values, point(M + Q);
-    for (size_t i = 0; i < system_.noises.size(); ++i) {
-      const Noise& noise = system_.noises[i];
-      if (noise.shape < 0) continue;
-      const std::vector<char> marks = system_.graph.reachable({noise.shape});
-      std::vector<int> corner_bit(M + Q, 0);  // of the parameters that matter, others stay at their lowest value
-      int bits = 0;
-      for (size_t n = 0; n < marks.size(); ++n) {
-        const GraphNode& leaf = system_.graph.nodes()[n];
-        if (marks[n] && leaf.op == Op::kSymbol && bits < 8)
-          corner_bit[static_cast<size_t>(leaf.index) + (leaf.kind == SymbolKind::kNuisance ? M : 0)] = 1 << bits++;
+    const std::vector<char> marks = system_.graph.reachable({node});
+    std::vector<int> corner_bit(M + Q, 0);  // of the parameters that matter, others stay at their lowest value
+    int bits = 0;
+    for (size_t n = 0; n < marks.size(); ++n) {
+      const GraphNode& leaf = system_.graph.nodes()[n];
+      if (marks[n] && leaf.op == Op::kSymbol && bits < 8)
+        corner_bit[static_cast<size_t>(leaf.index) + (leaf.kind == SymbolKind::kNuisance ? M : 0)] = 1 << bits++;
+    }
+    const int corners = 1 << bits;
+    for (int k = 0; k < corners + 257; ++k) {
+      for (size_t p = 0; p < M + Q; ++p) {
+        const Range range = p < M ? system_.parameters[p].range : system_.nuisance[p - M].range;
+        const double fraction = k < corners    ? ((k & corner_bit[p]) != 0 ? 1.0 : 0.0)
+                                : k == corners ? 0.5
+                                               : key.uniform(0, static_cast<uint32_t>(k * (M + Q) + p));
+        point[p] = range.low + fraction * (range.high - range.low);
       }
-      const int corners = 1 << bits;
-      for (int trial = 0; trial < corners + 257; ++trial) {
-        for (size_t p = 0; p < M + Q; ++p) {
-          const Range range = p < M ? system_.parameters[p].range : system_.nuisance[p - M].range;
-          const double fraction = trial < corners    ? ((trial & corner_bit[p]) != 0 ? 1.0 : 0.0)
-                                  : trial == corners ? 0.5
-                                                     : key.uniform(0, static_cast<uint32_t>(trial * (M + Q) + p));
-          point[p] = range.low + fraction * (range.high - range.low);
-        }
-        system_.graph.evaluate(values, marks, [&](SymbolKind kind, int index) {
-          return point[static_cast<size_t>(index) + (kind == SymbolKind::kNuisance ? M : 0)];
-        });
-        const double shape = values[static_cast<size_t>(noise.shape)];
-        const bool is_stable = noise.kind == NoiseKind::kStable;
-        if (is_stable ? shape > 0 && shape <= 2 : shape > 0 && shape < 1) continue;
-        const auto [text, at] = reader_.expression(noise_entries_[i]);
-        const size_t open = text.find('(');
-        reader_.fail(
-            {at.line, at.column + static_cast<int>(open) + 1, static_cast<int>(text.rfind(')') - open) - 1},
-            fmt::format("{} must lie in {}, got {:g}", is_stable ? "alpha" : "H", is_stable ? "(0, 2]" : "(0, 1)",
-                        shape),
-            system_.graph[noise.shape].op == Op::kNumber ? "" : "narrow the ranges of the parameters it is made of");
-      }
+      system_.graph.evaluate(values, marks, [&](SymbolKind kind, int index) {
+        return point[static_cast<size_t>(index) + (kind == SymbolKind::kNuisance ? M : 0)];
+      });
+      if (const double value = values[static_cast<size_t>(node)]; !shape.contains(value))
+        reader_.fail(at, shape.outside(value),
+                     system_.graph[node].op == Op::kNumber ? "" : "narrow the ranges of the parameters it is made of");
     }
   }
 
@@ -472,6 +455,7 @@ class SystemParser {
   System system_;
   Scope scope_;
   std::vector<TomlEntry> noise_entries_;
+  std::vector<std::vector<Position>> shape_positions_;  // of every noise
 };
 
 }  // namespace

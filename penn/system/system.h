@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "penn/noise/noise_type.h"
 #include "penn/system/expression.h"
 
 namespace penn {
@@ -26,12 +27,10 @@ struct Parameter {
   Range range;
 };
 
-enum class NoiseKind { kGaussian, kFractional, kStable };
-
 struct Noise {
   std::string name;
-  NoiseKind kind = NoiseKind::kGaussian;
-  NodeId shape = -1;            // H or alpha, constant over a trajectory; -1 for Gaussian noise
+  const NoiseType* type = nullptr;
+  std::vector<NodeId> shapes;   // one per shape of the type, constant over a trajectory
   bool is_measurement = false;  // used in [observe]: one standard draw per sample, instead of a driving noise
   std::string text;
 };

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "penn/noise/lane_group.h"
+#include "penn/noise/lane_random.h"
 
 namespace penn {
 namespace {

@@ -19,8 +19,8 @@ namespace fs = std::filesystem;
 // A room and the rooms it may include; each room stands below all it includes. `paper` lies beside penn/.
 const std::vector<std::pair<std::string, std::set<std::string>>> kAllowed = {
     {"base", {}},
-    {"system", {"base"}},
     {"noise", {"base"}},
+    {"system", {"base", "noise"}},
     {"simulate", {"base", "system", "noise"}},
     {"data", {"base", "system"}},
     {"features", {"base"}},
@@ -38,7 +38,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kAllowed = {
      {"base", "system", "simulate", "network", "model", "answer", "evaluate", "train", "report", "serve", "paper"}},
 };
 
-// "noise" for `#include "penn/noise/white.h"`, "paper" for `#include "paper/draw.h"`, "" for any other line. (No
+// "noise" for `#include "penn/noise/stable.h"`, "paper" for `#include "paper/draw.h"`, "" for any other line. (No
 // std::regex: gcc 12 sees phantoms in it under sanitizers.)
 std::string included_room(std::string line) {
   line.erase(std::remove_if(line.begin(), line.end(), [](char c) { return c == ' ' || c == '\t'; }), line.end());

@@ -8,7 +8,7 @@
 #include "penn/features/definitions.h"
 #include "penn/features/measure_scaling.h"
 #include "penn/features/summary.h"
-#include "penn/noise/noise_reference.h"
+#include "penn/noise/gaussian.h"
 #include "penn/simulate/simulator.h"
 #include "penn/system/load_system.h"
 

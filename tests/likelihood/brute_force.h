@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "penn/likelihood/exact_likelihood.h"
-#include "penn/noise/fractional.h"
+#include "penn/noise/fractional_covariance.h"
 #include "penn/posterior/linear_algebra.h"
 
 namespace penn::brute_force {

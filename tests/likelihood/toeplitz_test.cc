@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-#include "penn/noise/fractional.h"
+#include "penn/noise/fractional_covariance.h"
 #include "penn/posterior/linear_algebra.h"
 
 namespace penn {

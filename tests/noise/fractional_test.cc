@@ -5,25 +5,17 @@
 #include <cmath>
 #include <vector>
 
-#include "penn/noise/noise_reference.h"
+#include "penn/noise/fractional_covariance.h"
+#include "tests/noise/noise_values.h"
 
 namespace penn {
 namespace {
-
-constexpr uint32_t kStream = kNoiseStream;
-
-LaneKeys keys_from(uint64_t first) {
-  LaneKeys keys;
-  keys.seed = 11;
-  for (int lane = 0; lane < kLanes; ++lane) keys.set(lane, {11, first + static_cast<uint64_t>(lane), 0});
-  return keys;
-}
 
 std::vector<float> fill(const FractionalGrid& grid, uint64_t first, const std::vector<double>& H,
                         const std::vector<float>& scale = std::vector<float>(kLanes, 1.0f)) {
   std::vector<float> out(static_cast<size_t>(grid.steps()) * kLanes);
   FractionalGrid::Scratch scratch;
-  grid.fill(keys_from(first), kStream, H.data(), scale.data(), out.data(), scratch);
+  grid.fill(test_keys(first), kTestStream, H.data(), scale.data(), out.data(), scratch);
   return out;
 }
 
@@ -66,7 +58,7 @@ TEST(fractional_test, fast_path_equals_its_reference) {
   const std::vector<float> fast = fill(grid, 40, H);
   for (int lane = 0; lane < kLanes; ++lane) {
     const std::vector<double> slow =
-        fractional_reference({11, 40u + static_cast<uint64_t>(lane), 0}, kStream, H[lane], grid.half(), 97);
+        fractional_noise().reference({kTestSeed, 40u + static_cast<uint64_t>(lane), 0}, kTestStream, &H[lane], 1, 97);
     for (int i = 0; i < 97; ++i)
       ASSERT_NEAR(fast[i * kLanes + lane], slow[i], 3e-5) << "H " << H[lane] << ", step " << i;
   }

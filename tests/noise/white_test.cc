@@ -1,5 +1,4 @@
-#include "penn/noise/white.h"
-
+// Gaussian and symmetric stable noise against theory.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,75 +6,51 @@
 #include <numbers>
 #include <vector>
 
-#include "penn/noise/noise_reference.h"
+#include "penn/noise/gaussian.h"
+#include "penn/noise/stable.h"
+#include "tests/noise/noise_values.h"
 
 namespace penn {
 namespace {
 
-constexpr uint32_t kStream = kNoiseStream + 1;
-
-LaneKeys keys_from(uint64_t first_trajectory, uint64_t seed = 5) {
-  LaneKeys keys;
-  keys.seed = seed;
-  for (int lane = 0; lane < kLanes; ++lane) keys.set(lane, {seed, first_trajectory + static_cast<uint64_t>(lane), 0});
-  return keys;
+std::vector<float> gaussian(int count) {
+  return noise_values(gaussian_noise(), {}, count);
 }
-
-std::vector<float> gaussian(uint64_t first_trajectory, uint64_t first, int count) {
-  alignas(64) float scale[kLanes];
-  std::fill(scale, scale + kLanes, 1.0f);
-  std::vector<float> out(static_cast<size_t>(count) * kLanes);
-  fill_gaussian(keys_from(first_trajectory), kStream, first, count, scale, out.data());
-  return out;
-}
-
-std::vector<float> stable(uint64_t first_trajectory, uint64_t first, int count, double alpha) {
-  StableLanes law;
-  for (int lane = 0; lane < kLanes; ++lane) law.set(lane, alpha, 1);
-  std::vector<float> out(static_cast<size_t>(count) * kLanes);
-  fill_stable(keys_from(first_trajectory), kStream, first, count, law, out.data());
-  return out;
+std::vector<float> stable(int count, double alpha) {
+  return noise_values(stable_noise(), {alpha}, count);
 }
 
 TEST(white_test, gaussian_equals_its_reference) {
-  const std::vector<float> fast = gaussian(100, 3, 501);
-  for (int i = 0; i < 501; ++i)
-    for (int lane = 0; lane < kLanes; ++lane)
-      ASSERT_NEAR(fast[i * kLanes + lane], gaussian_reference({5, 100u + lane, 0}, kStream, 3 + i), 3e-6);
+  const std::vector<float> fast = noise_values(gaussian_noise(), {}, 501, 1, 100, 3);
+  for (int lane = 0; lane < kLanes; ++lane)
+    for (int i = 0; i < 501; ++i)
+      ASSERT_NEAR(fast[i * kLanes + lane], gaussian_reference({kTestSeed, 100u + lane, 0}, kTestStream, 3 + i), 3e-6);
 }
 
 TEST(white_test, stable_equals_its_reference) {
   for (const double alpha : {0.5, 0.9, 1.0, 1.001, 1.2, 1.5, 1.9, 1.999, 2.0}) {
-    const std::vector<float> fast = stable(100, 1, 401, alpha);
-    for (int i = 0; i < 401; ++i)
-      for (int lane = 0; lane < kLanes; ++lane) {
-        const RandomKey key{5, 100u + static_cast<uint64_t>(lane), 0};
-        const double expected = stable_reference(key, kStream, 1 + i, alpha);
+    const std::vector<float> fast = noise_values(stable_noise(), {alpha}, 402, 1, 100);
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const RandomKey key{kTestSeed, 100u + static_cast<uint64_t>(lane), 0};
+      const std::vector<double> slow = stable_noise().reference(key, kTestStream, &alpha, 1, 402);
+      for (int i = 0; i < 402; ++i) {
         // Two roundings to float32 are amplified: W = -ln u near u = 1 has the relative error 2^-24 / W, and sin(alpha
         // V) near 0 the absolute error 2e-7.
-        const Quad words = key.words(kStream, static_cast<uint32_t>(1 + i) / 2);
-        const int pair = (1 + i) % 2 * 2;
+        const Quad words = key.words(kTestStream, static_cast<uint32_t>(i) / 2);
+        const int pair = i % 2 * 2;
         const double W = -std::log((static_cast<double>(words[pair + 1] >> 1) + 0.5) * 0x1p-31);
         const double V = std::numbers::pi * (0.5 - (static_cast<double>(words[pair] & 0x7fffffffu) + 0.5) * 0x1p-32);
         const double relative = 1e-5 + std::abs(1 / alpha - 1) * 0x1p-24 / W + 2e-7 / std::sin(alpha * V);
-        ASSERT_NEAR(fast[i * kLanes + lane], expected, 2e-6 + relative * std::abs(expected)) << "alpha " << alpha;
+        ASSERT_NEAR(fast[i * kLanes + lane], slow[i], 2e-6 + relative * std::abs(slow[i])) << "alpha " << alpha;
       }
-  }
-}
-
-TEST(white_test, a_draw_does_not_depend_on_how_the_range_is_cut) {
-  const std::vector<float> whole_g = gaussian(0, 0, 64), whole_s = stable(0, 0, 64, 1.6);
-  for (const int first : {1, 2, 3, 5, 30}) {
-    const std::vector<float> g = gaussian(0, first, 7), s = stable(0, first, 7, 1.6);
-    EXPECT_TRUE(std::equal(g.begin(), g.end(), whole_g.begin() + first * kLanes));
-    EXPECT_TRUE(std::equal(s.begin(), s.end(), whole_s.begin() + first * kLanes));
+    }
   }
 }
 
 // Moments and Kolmogorov-Smirnov distance of two million draws; the 0.1 % point of the distance is 1.95 / sqrt(n)
 // = 1.4e-3.
 TEST(white_test, gaussian_is_normal) {
-  std::vector<float> x = gaussian(0, 0, 65536);
+  std::vector<float> x = gaussian(65536);
   const double n = static_cast<double>(x.size());
   double m1 = 0, m2 = 0, m4 = 0;
   for (const double v : x) m1 += v, m2 += v * v, m4 += v * v * v * v;
@@ -92,7 +67,7 @@ TEST(white_test, gaussian_is_normal) {
 }
 
 TEST(white_test, successive_draws_and_neighbouring_lanes_are_uncorrelated) {
-  const std::vector<float> x = gaussian(0, 0, 32768);
+  const std::vector<float> x = gaussian(32768);
   double next = 0, beside = 0;
   const size_t n = x.size() - kLanes;
   for (size_t i = 0; i < n; ++i) next += x[i] * x[i + kLanes], beside += x[i] * x[i + 1];
@@ -103,7 +78,7 @@ TEST(white_test, successive_draws_and_neighbouring_lanes_are_uncorrelated) {
 // The empirical characteristic function of a million draws; its standard error is at most 1/sqrt(2 n) = 7e-4.
 TEST(white_test, stable_has_the_characteristic_function_exp_minus_k_to_the_alpha) {
   for (const double alpha : {1.2, 1.4, 1.6, 1.8, 1.95, 2.0}) {
-    const std::vector<float> x = stable(0, 0, 32768, alpha);
+    const std::vector<float> x = stable(32768, alpha);
     for (const double k : {0.1, 0.3, 0.7, 1.0, 1.5, 2.0}) {
       double real = 0, imaginary = 0;
       for (const float v : x) real += std::cos(k * v), imaginary += std::sin(k * v);
@@ -115,7 +90,7 @@ TEST(white_test, stable_has_the_characteristic_function_exp_minus_k_to_the_alpha
 }
 
 TEST(white_test, alpha_two_is_gaussian_with_variance_two) {
-  const std::vector<float> x = stable(0, 0, 32768, 2.0);
+  const std::vector<float> x = stable(32768, 2.0);
   double m2 = 0, m4 = 0;
   for (const double v : x) m2 += v * v, m4 += v * v * v * v;
   const double n = static_cast<double>(x.size());
@@ -124,7 +99,7 @@ TEST(white_test, alpha_two_is_gaussian_with_variance_two) {
 }
 
 TEST(white_test, alpha_one_is_cauchy) {
-  const std::vector<float> x = stable(0, 0, 32768, 1.0);
+  const std::vector<float> x = stable(32768, 1.0);
   double below = 0;  // P(X < 1) = 3/4
   for (const float v : x) below += v < 1;
   EXPECT_NEAR(below / static_cast<double>(x.size()), 0.75, 5 * std::sqrt(0.1875 / static_cast<double>(x.size())));
@@ -132,13 +107,12 @@ TEST(white_test, alpha_one_is_cauchy) {
 
 // The trap: a uniform that is exactly 0 once put the angle at the edge and made NaN of it.
 TEST(white_test, fifty_million_stable_draws_are_all_finite) {
-  StableLanes law;
-  for (int lane = 0; lane < kLanes; ++lane) law.set(lane, 1.2 + 0.8 * lane / (kLanes - 1), 1);
-  std::vector<float> out(4096 * kLanes);
+  const auto driver = started_driver(stable_noise(), 0, 0, 1,
+                                     [](int lane) { return std::vector<double>{1.2 + 0.8 * lane / (kLanes - 1)}; });
   for (int block = 0; block < 382; ++block) {
-    fill_stable(keys_from(0), kStream, static_cast<uint64_t>(block) * 4096, 4096, law, out.data());
+    const float* out = driver->values(int64_t{block} * 4096, 4096);
     float check = 0;
-    for (const float v : out) check += v - v;
+    for (int i = 0; i < 4096 * kLanes; ++i) check += out[i] - out[i];
     ASSERT_EQ(check, 0);
   }
 }

@@ -10,6 +10,7 @@
 
 #include "penn/base/aligned.h"
 #include "penn/base/denormals.h"
+#include "penn/base/lanes.h"
 #include "penn/noise/lane_group.h"
 #include "penn/simulate/compiled_kernel.h"
 #include "penn/simulate/interpreted_kernel.h"

@@ -25,7 +25,7 @@ struct NoiseShape {
 };
 
 struct NoiseType {
-  std::string name;                // in system files; two noises may share one if they differ in the number of shapes
+  std::string name;  // in system files; two noises may have one name if they differ in the number of shapes
   std::vector<NoiseShape> shapes;  // its arguments
   std::string increments;          // what they are, over a time h: one sentence for people
   // A driver for one thread. The grid is that of make_grid(), null without it.

@@ -32,9 +32,9 @@ class BatchStream {
 std::unique_ptr<BatchStream> make_fresh_stream(const System& system, int observation, const SimulatorOptions& options,
                                                int64_t batch, IntRange lengths, int64_t strata = 1);
 
-// A fixed set: simulated once (`size` trajectories) or read from a directory of `penn simulate`; shuffled anew in every
-// epoch. Batches have what the set has: trajectories, features or both. Throws UsageError where the batch is larger
-// than the set, DataError where the directory does not fit the system.
+// A fixed set: simulated once (`size` trajectories) or read from a directory of `penn simulate`; shuffled again in
+// every epoch. Batches have what the set has: trajectories, features or both. Throws UsageError where the batch is
+// larger than the set, DataError where the directory does not fit the system.
 struct FixedSet {
   TrajectoryBatch all;
   SimulationCount count;

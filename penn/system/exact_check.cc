@@ -25,13 +25,13 @@ std::string why_not_relaxation(const System& system, NodeId tau_node, NodeId D_n
       system.graph.reachable({state.drift, coefficient, observed, state.initial.low, tau_node, D_node});
   const RandomKey key{2, 0, 0};
   std::vector<double> values;
-  for (uint32_t trial = 0; trial < 64; ++trial) {
-    const double x = 4 * key.uniform(0, 3 * trial) - 2;
+  for (uint32_t point = 0; point < 64; ++point) {
+    const double x = 4 * key.uniform(0, 3 * point) - 2;
     system.graph.evaluate(values, marks, [&](SymbolKind kind, int index) {
       if (kind == SymbolKind::kState) return x;
       if (kind != SymbolKind::kParameter) return 100 + x;  // time: whatever depends on it does not fit
       const Range range = system.parameters[static_cast<size_t>(index)].range;
-      return range.low + key.uniform(0, 3 * trial + 1 + static_cast<uint32_t>(index)) * (range.high - range.low);
+      return range.low + key.uniform(0, 3 * point + 1 + static_cast<uint32_t>(index)) * (range.high - range.low);
     });
     const auto value = [&](NodeId node) { return values[static_cast<size_t>(node)]; };
     const auto differ = [](double a, double b) {

@@ -123,6 +123,22 @@ System relaxation(const std::string& noise, std::string text = kRelaxation) {
   return parse_system(text, "test.toml");
 }
 
+// Asymmetric stable noise is not the symmetric one, whatever its beta; nor do jumps have a density here.
+TEST(exact_likelihood_test, noises_without_a_known_density_are_refused) {
+  for (const std::string noise : {"stable(2*p, 0)", "stable(1.5, p)", "compound_poisson(p)"}) {
+    const System one_state = relaxation(noise);
+    std::string every_step = kRelaxation, measured = kRelaxation;
+    every_step.replace(every_step.find("step = 0.05"), 11, "step = 0.15");
+    measured.replace(measured.find(" + s*N"), 6, "");
+    measured.replace(measured.find("x = \"x\""), 7, "x = \"x + s*N\"");
+    for (const System& system : {one_state, relaxation(noise, every_step), relaxation(noise, measured)}) {
+      std::string why_not;
+      EXPECT_FALSE(ExactLikelihood::recognise(system, 0, &why_not)) << noise;
+      EXPECT_EQ(why_not.rfind("no density is known here for the noise 'N' = ", 0), 0u) << why_not;
+    }
+  }
+}
+
 // Steps of 0.05, three per sample, four samples of burn-in.
 Samples relaxation_samples(double a, double scale, int burn_in = 4) {
   return [=](const std::vector<double>& noise) {

@@ -105,7 +105,8 @@ TEST(fractional_test, sample_covariance_is_the_exact_one) {
     for (int j = 0; j < 9; ++j) {
       EXPECT_NEAR(at_three[j] / n, fractional_covariance(lags[j], H), 4.5 * std::sqrt(2 / n))
           << "H " << H << ", lag " << lags[j];
-      // Averaging over the trajectory sharpens this by about the square root of its length where memory is short.
+      // Averaging over the trajectory sharpens this by about the square root of its length where correlations are
+      // short.
       EXPECT_NEAR(averaged[j] / n, fractional_covariance(lags[j], H), H < 0.8 ? 0.006 : 0.04)
           << "H " << H << ", lag " << lags[j];
     }

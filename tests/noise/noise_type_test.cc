@@ -8,6 +8,7 @@
 #include <limits>
 #include <vector>
 
+#include "penn/base/files.h"
 #include "tests/noise/noise_values.h"
 
 namespace penn {
@@ -41,6 +42,18 @@ TEST(noise_type_test, domains_know_their_ends) {
   EXPECT_EQ(alpha.outside(2.5), "alpha must lie in (0, 2], got 2.5");
   EXPECT_EQ(beta.domain(), "[-1, 1]");
   EXPECT_EQ(rate.domain(), "[0, inf)");
+}
+
+// The table of docs/system_language.md has a row for every noise, with its shapes and their domains.
+TEST(noise_type_test, the_documentation_lists_every_noise_with_its_domains) {
+  const std::string page = read_text_file(std::string(PENN_SOURCE_DIR) + "/docs/system_language.md");
+  for (const NoiseType* type : noise_types()) {
+    std::string domains;
+    for (const NoiseShape& shape : type->shapes)
+      domains += (domains.empty() ? "" : ", ") + shape.name + " in " + shape.domain();
+    const std::string row = "\n| `" + type->call() + "` | " + (domains.empty() ? "-" : domains) + " | ";
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
 }
 
 TEST(noise_type_test, every_driver_equals_its_reference) {

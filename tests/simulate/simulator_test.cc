@@ -94,6 +94,43 @@ TEST(simulator_test, the_lane_interpreter_gives_the_bits_of_compiled_code) {
   }
 }
 
+// Every noise of the language drives and measures; all kernels see the same values, for any threads and batch.
+TEST(simulator_test, every_noise_gives_the_same_bits_however_it_is_run) {
+  const System system = parse_system(R"toml(
+[parameters]
+a = [0.5, 0.9]
+[noise]
+G = "gaussian()"
+F = "fractional(a)"
+L = "stable(2*a)"
+A = "stable(2*a, 2*a - 1)"
+J = "compound_poisson(10*a)"
+MA = "stable(2*a, -a)"
+MJ = "compound_poisson(a)"
+[equations]
+x = "-x + G + F + 0.1*L + 0.1*A + J"
+[initial]
+x = 0
+[observe]
+x = "x + 0.1*MA + MJ"
+[simulation]
+step = 0.02
+sampling = [0.06, 0.1]
+burn_in = [0, 30]
+length = 70
+)toml",
+                                     "noises.toml");
+  const Simulator compiled(system, 0, {.seed = 6, .threads = 1, .kernel = KernelChoice::kCompiled});
+  const Simulator lanes(system, 0, {.seed = 6, .threads = 2, .kernel = KernelChoice::kLanes});
+  const Batch a = run(compiled, 0, 100), b = run(lanes, 0, 100), later = run(lanes, 60, 40);
+  if (is_same_instruction_set(compiled, lanes)) {
+    EXPECT_EQ(a.z, b.z);
+  }
+  EXPECT_TRUE(std::equal(later.z.begin(), later.z.end(), b.z.begin() + 60 * 70));
+  const Batch slow = run(Simulator(system, 0, {.seed = 6, .kernel = KernelChoice::kInterpreted}), 0, 100);
+  for (size_t i = 0; i < slow.z.size(); ++i) ASSERT_NEAR(b.z[i], slow.z[i], 1e-4 * (1 + std::abs(slow.z[i]))) << i;
+}
+
 TEST(simulator_test, without_a_compiler_the_lane_interpreter_is_used_and_nobody_warned) {
   const char* const before = std::getenv("PENN_CXX");
   const std::string saved = before ? before : "";
@@ -216,8 +253,8 @@ TEST(simulator_test, with_no_burn_in_the_first_sample_is_the_initial_state) {
   EXPECT_NEAR(positive, 1000, 5 * std::sqrt(500));  // the sign is random
 }
 
-// A share of cfhn trajectories diverges: a large jump makes explicit Euler unstable on the cubic. 0.77 % is known for
-// the whole horizon of 3,000 samples; with the burn-in drawn from 500 to 1500 a trajectory is 2,500 samples long on
+// A fraction of cfhn trajectories diverges: a large jump makes explicit Euler unstable on the cubic. 0.77 % is known
+// for the whole horizon of 3,000 samples; with the burn-in drawn from 500 to 1500 a trajectory is 2,500 samples long on
 // average, and 0.61 % diverge.
 TEST(simulator_test, cfhn_discards_about_three_quarters_of_a_percent) {
   SystemChoice choice = load_system("cfhn:x1");
@@ -227,7 +264,7 @@ TEST(simulator_test, cfhn_discards_about_three_quarters_of_a_percent) {
   EXPECT_NEAR(batch.count.discarded_share(), 0.0077, 3 * std::sqrt(0.0077 / 20000));
 }
 
-// Theta of a diverged trajectory is drawn anew together with the noise, so that what is kept follows p(theta) P(finite
+// Theta of a diverged trajectory is drawn again together with the noise, so that what is kept follows p(theta) P(finite
 // | theta). Here x' = k x overflows float32 exactly for k > 0.8852 or so; k must be uniform below and absent above.
 TEST(simulator_test, a_diverged_pair_is_replaced_as_a_whole) {
   const System system = parse_system(

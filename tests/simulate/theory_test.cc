@@ -68,7 +68,7 @@ TEST(theory_test, oup_noises_at_their_gaussian_ends_have_variance_D) {
   }
 }
 
-// Stationary law of the Levy-driven process alone: E exp(ikx) = exp(-|k|^alpha D/alpha), up to the time step:
+// Stationary distribution of the Levy-driven process alone: E exp(ikx) = exp(-|k|^alpha D/alpha), up to the time step:
 // sum over steps of (D dt/tau) (1 - dt/tau)^(alpha j) = D (dt/tau) / (1 - (1 - dt/tau)^alpha).
 TEST(theory_test, oup_levy_part_has_the_stable_stationary_law) {
   for (const double alpha : {1.4, 1.7}) {

@@ -63,8 +63,8 @@ TEST(derivative_test, every_operation_agrees_with_central_differences) {
   const NodeId left = g.binary(Op::kMul, g.number(0.3), sum);
   const NodeId right =
       g.binary(Op::kDiv, g.binary(Op::kAdd, a, g.binary(Op::kMul, t, t)), g.binary(Op::kAdd, x, g.unary(Op::kExp, e)));
-  for (uint64_t trial = 0; trial < 20; ++trial) {
-    const RandomKey key{3, trial, 0};
+  for (uint64_t repeat = 0; repeat < 20; ++repeat) {
+    const RandomKey key{3, repeat, 0};
     const auto draw = [&](uint32_t i) { return 0.4 + 0.5 * key.uniform(0, i); };
     const Point at = {{kX, draw(0)}, {kA, draw(1)}, {kT, draw(2)}, {kE, draw(3)}};
     for (int op = static_cast<int>(Op::kAdd); op <= static_cast<int>(Op::kSign); ++op) {
@@ -116,8 +116,8 @@ TEST(derivative_test, every_coefficient_of_the_shipped_systems) {
   int coefficients = 0;
   for (const std::string& name : shared_names("systems", ".toml")) {
     System system = find_system(name);
-    for (uint64_t trial = 0; trial < 5; ++trial) {
-      const RandomKey key{5, trial, 0};
+    for (uint64_t repeat = 0; repeat < 5; ++repeat) {
+      const RandomKey key{5, repeat, 0};
       uint32_t draw = 0;
       Point all;  // parameters inside their range, since roots and logarithms end at its edges; small states
       for (size_t i = 0; i < system.parameters.size(); ++i) {

@@ -36,8 +36,8 @@ double value_at(const System& system, NodeId node, const Values& at) {
 // 200 random points: parameters in their box, states in [-2, 2].
 void expect_equations(const std::string& name, const std::function<Equations(Values)>& by_hand) {
   const System system = find_system(name);
-  for (uint64_t trial = 0; trial < 200; ++trial) {
-    const RandomKey key{42, trial, 0};
+  for (uint64_t repeat = 0; repeat < 200; ++repeat) {
+    const RandomKey key{42, repeat, 0};
     uint32_t draw = 0;
     Values at;
     for (const auto* list : {&system.parameters, &system.nuisance})

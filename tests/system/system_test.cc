@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A small valid system; `replace` changes one piece of its text.
+// A small valid system; `replace` changes one part of its text.
 std::string valid(const std::string& old_text = "", const std::string& new_text = "") {
   std::string text = R"toml([parameters]
 k = [1, 2]
@@ -163,12 +163,12 @@ TEST(system_test, observations_are_chosen_by_name) {
 
 TEST(system_test, a_description_names_everything) {
   const std::string text = describe_system(load_system("airfoil").system);
-  for (const char* piece : {"U0", "zeta_phi", "om = 0.2", "B = gaussian()", "sqrt(2*D_gauss/tau)", "random sign",
-                            "Runge-Kutta 4", "burn-in 1000"})
-    EXPECT_NE(text.find(piece), std::string::npos) << piece;
+  for (const char* part : {"U0", "zeta_phi", "om = 0.2", "B = gaussian()", "sqrt(2*D_gauss/tau)", "random sign",
+                           "Runge-Kutta 4", "burn-in 1000"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
 }
 
-// Every file in tests/system/bad must be refused with exactly the message stored beside it (write it anew with
+// Every file in tests/system/bad must be refused with exactly the message stored beside it (write it again with
 // PENN_WRITE_EXPECTED=1, then read it as a user would).
 TEST(system_test, bad_files_are_refused_with_their_stored_message) {
   int files = 0;

@@ -1,7 +1,10 @@
 #include "penn/report/posterior_page.h"
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
@@ -32,14 +35,15 @@ std::string script_safe(std::string_view json) {
   return out;
 }
 
+constexpr const char* kKinds[] = {"posterior", "evaluation", "live", "reproduction", "simulation"};
+
 void check(std::string_view text) {
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
   if (!json.is_object())
     throw Error("page: the data are not a JSON object", "expected {\"kind\": \"posterior\", \"results\": [...]}");
   const auto kind = json.find("kind");
-  if (kind == json.end() || !kind->is_string() ||
-      (*kind != "posterior" && *kind != "evaluation" && *kind != "live" && *kind != "reproduction"))
-    throw Error("page: \"kind\" must be \"posterior\", \"evaluation\", \"live\" or \"reproduction\"",
+  if (kind == json.end() || std::find(std::begin(kKinds), std::end(kKinds), *kind) == std::end(kKinds))
+    throw Error(fmt::format("page: \"kind\" must be one of {}", fmt::join(kKinds, ", ")),
                 "see web/README.md for the fields of each");
 }
 

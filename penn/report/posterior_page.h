@@ -6,8 +6,8 @@
 
 namespace penn {
 
-// json: {"kind": "posterior" | "evaluation" | "live" | "reproduction", ...}, the fields of web/README.md. Throws Error
-// when it is not a JSON object with a known kind.
+// json: {"kind": "posterior" | "evaluation" | "live" | "reproduction" | "simulation", ...}, the fields of
+// web/README.md. Throws Error when it is not a JSON object with a known kind.
 std::string posterior_page(std::string_view json, std::string_view title = "penn");
 
 }  // namespace penn

@@ -9,21 +9,13 @@
 
 #include "penn/answer/inference_text.h"
 #include "penn/report/packed_table.h"
+#include "penn/report/page_json.h"
 #include "penn/report/posterior_page.h"
 
 namespace penn {
 namespace {
 
 using json = nlohmann::ordered_json;
-
-constexpr int64_t kDrawnSamples = 2000;  // of a trajectory: more than a screen has columns
-
-json parameters_of(const System& system) {
-  json list = json::array();
-  for (const Parameter& p : system.parameters)
-    list.push_back({{"name", p.name}, {"label", p.label}, {"low", p.range.low}, {"high", p.range.high}});
-  return list;
-}
 
 // Doubles as they are: the page computes with these, and a covariance has already lost the digits of nearly singular
 // components.
@@ -38,39 +30,8 @@ json factors_of(const GaussianMixture& q) {
   return list;
 }
 
-// Of a long trajectory the smallest and the largest sample of each stretch, in their order: a jump of one sample must
-// show.
-std::vector<double> thinned(const ObservedTrajectory& observed, int64_t channels, int64_t channel, int64_t stretch) {
-  const auto value = [&](int64_t i) {
-    return static_cast<double>(observed.z[static_cast<size_t>(i * channels + channel)]);
-  };
-  std::vector<double> values;
-  for (int64_t begin = 0; begin < observed.n; begin += stretch) {
-    int64_t low = begin, high = begin;
-    for (int64_t i = begin; i < std::min(begin + stretch, observed.n); ++i) {
-      if (value(i) < value(low)) low = i;
-      if (value(i) > value(high)) high = i;
-    }
-    values.push_back(value(std::min(low, high)));
-    if (stretch > 1) values.push_back(value(std::max(low, high)));
-  }
-  return values;
-}
-
-json trajectory_of(const ObservedTrajectory& observed, const Observation& observation) {
-  const int64_t d = static_cast<int64_t>(observation.channels.size());
-  const int64_t stretch = observed.n <= kDrawnSamples ? 1 : (2 * observed.n + kDrawnSamples - 1) / kDrawnSamples;
-  json names = json::array(), values = json::array();
-  for (int64_t c = 0; c < d; ++c) {
-    names.push_back(observation.channels[static_cast<size_t>(c)].name);
-    values.push_back(thinned(observed, d, c, stretch));
-  }
-  json result = {{"t0", 0},
-                 {"sampling", observed.sampling * (stretch > 1 ? static_cast<double>(stretch) / 2 : 1)},
-                 {"channels", names},
-                 {"values", values}};
-  if (stretch > 1) result["thinned"] = fmt::format("the smallest and the largest of every {} samples", stretch);
-  return result;
+json observed_json(const ObservedTrajectory& observed, const Observation& observation) {
+  return trajectory_json(observed.z.data(), observed.n, observed.sampling, observation);
 }
 
 // Quantiles of simulated trajectories against time, four digits: this is a picture.
@@ -110,7 +71,7 @@ std::string inference_json(const System& system, int observation, const std::vec
   for (size_t i = 0; i < answers.size(); ++i) {
     json result = inference_to_json(answers[i]);
     result["name"] = answers[i].source;
-    result["parameters"] = parameters_of(system);
+    result["parameters"] = parameters_json(system);
     result["factors"] = factors_of(answers[i].posterior.mixture());
     json log_weights = json::array();
     for (size_t j = 0; j < answers[i].posterior.components(); ++j)
@@ -121,9 +82,9 @@ std::string inference_json(const System& system, int observation, const std::vec
     if (answers[i].combined > 1 && answers.size() == 1) {
       json& list = result["trajectory"] = json::array();  // in the order of the sources
       for (const ObservedTrajectory& one : std::span(observed).first(std::min(observed.size(), kMostDrawn)))
-        list.push_back(trajectory_of(one, system.observations[static_cast<size_t>(observation)]));
+        list.push_back(observed_json(one, system.observations[static_cast<size_t>(observation)]));
     } else if (answers.size() == observed.size())
-      result["trajectory"] = trajectory_of(observed[i], system.observations[static_cast<size_t>(observation)]);
+      result["trajectory"] = observed_json(observed[i], system.observations[static_cast<size_t>(observation)]);
     results.push_back(std::move(result));
   }
   const json page = {{"kind", "posterior"}, {"title", title_of(answers)}, {"results", results}};
@@ -139,7 +100,7 @@ std::string evaluation_page(const Estimator& estimator, const Evaluation& evalua
                             const EvaluationOptions& options) {
   json page = {{"kind", "evaluation"}};
   page.update(evaluation_to_json(evaluation, model_name, options));
-  json boxes = parameters_of(estimator.system());
+  json boxes = parameters_json(estimator.system());
   for (json& box : boxes)  // the statistics of each parameter stay beside its box
     for (const json& entry : page.at("parameters"))
       if (entry.is_object() && entry.value("name", "") == box.at("name")) box.update(entry);

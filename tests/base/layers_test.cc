@@ -31,7 +31,7 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kAllowed = {
     {"answer", {"base", "system", "simulate", "data", "features", "posterior", "model"}},
     {"evaluate", {"base", "system", "simulate", "posterior", "likelihood", "model"}},
     {"train", {"base", "system", "simulate", "posterior", "network", "model", "evaluate"}},
-    {"report", {"base", "simulate", "answer", "evaluate"}},
+    {"report", {"base", "system", "simulate", "answer", "evaluate"}},
     {"serve", {"base", "simulate", "model", "answer", "report"}},
     {"paper", {"base", "system", "simulate", "data", "model", "answer", "evaluate", "train", "report"}},
     {"cli",

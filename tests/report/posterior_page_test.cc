@@ -38,7 +38,7 @@ TEST(posterior_page_test, data_of_no_known_kind_are_refused) {
   try {
     posterior_page("{\"kind\": \"else\"}");
   } catch (const Error& error) {
-    EXPECT_STREQ(error.what(), "page: \"kind\" must be \"posterior\", \"evaluation\", \"live\" or \"reproduction\"");
+    EXPECT_STREQ(error.what(), "page: \"kind\" must be one of posterior, evaluation, live, reproduction, simulation");
   }
 }
 

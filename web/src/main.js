@@ -1,4 +1,4 @@
-// What the pages call: penn.show(data) draws {kind: "posterior" | "evaluation" | "live" | "reproduction"} into the element with id "penn". A page that carries
+// What the pages call: penn.show(data) draws {kind: "posterior" | "evaluation" | "live" | "reproduction" | "simulation"} into the element with id "penn". A page that carries
 // its data in <script type="application/json" id="penn-data"> is drawn as soon as this script runs.
 import { element } from "./dom.js";
 import { showEvaluation } from "./evaluation_page.js";
@@ -7,9 +7,10 @@ import { showLive } from "./live_page.js";
 import { DARK, LIGHT, cssVariables } from "./palette.js";
 import { showPosterior } from "./posterior_page.js";
 import { showReproduction } from "./reproduction_page.js";
+import { showSimulation } from "./simulation_page.js";
 import style from "./style.css";
 
-const PAGES = { posterior: showPosterior, evaluation: showEvaluation, live: showLive, reproduction: showReproduction };
+const PAGES = { posterior: showPosterior, evaluation: showEvaluation, live: showLive, reproduction: showReproduction, simulation: showSimulation };
 
 export function show(data, root = document.getElementById("penn")) {
   if (!document.getElementById("penn-style")) {

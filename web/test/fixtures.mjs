@@ -117,3 +117,13 @@ export function evaluation(n = 2000, packed = true) {
     failed: true, verdict: ["alpha: too narrow (SD of z 1.40; 90 % intervals hold the truth in 76 % of trajectories).", "All other parameters are calibrated."],
   };
 }
+
+// `count` trajectories of two channels, as `penn simulate --page` writes them; trajectory i has parameters (i + 1) / 8 and i + 1.
+export const simulation = (count, n = 400) => ({
+  kind: "simulation", system: "bead", title: "A bead in a trap", n, version: "0.0",
+  parameters: [{ name: "lg_tau", label: "lg τ", low: 0, high: 2 }, { name: "D_levy", label: "D_Lévy", low: 0, high: 9 }],
+  trajectories: Array.from({ length: count }, (_, i) => ({
+    theta: [(i + 1) / 8, i + 1],
+    trajectory: { t0: 0, sampling: 0.1, channels: ["x", "y"], values: [0, 1].map((c) => Array.from({ length: n }, (_, k) => Math.sin(0.05 * (i + 1) * k + c) + 0.1 * Math.cos(7.1 * k + i))) },
+  })),
+});

@@ -1,17 +1,17 @@
-// Pictures to look at, light, dark and print, as PNG:
+// Pictures to look at, light, dark, narrow and print, as PNG:
 //   node look.mjs DIR                  of every example page
 //   node look.mjs DIR PAGE.html...     of pages that `penn` wrote; also the parts of a report that docs/ shows
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename } from "node:path";
 import { pathToFileURL } from "node:url";
 import { chromium } from "playwright-core";
-import { cfhnPosterior, evaluation, oupPosterior } from "./fixtures.mjs";
+import { cfhnPosterior, evaluation, oupPosterior, simulation } from "./fixtures.mjs";
 import { pageText } from "./page.mjs";
 import { reproduction } from "./reproduction_fixture.mjs";
 
 const [folder = "out", ...given] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
-const pages = given.length ? given : [["posterior", oupPosterior()], ["posterior_12", cfhnPosterior()], ["evaluation", evaluation(20000)], ["reproduction", reproduction(20000)]].map(([name, data]) => {
+const pages = given.length ? given : [["posterior", oupPosterior()], ["posterior_12", cfhnPosterior()], ["evaluation", evaluation(20000)], ["reproduction", reproduction(20000)], ["simulation", simulation(4)]].map(([name, data]) => {
   writeFileSync(`${folder}/${name}.html`, pageText(data));
   return `${folder}/${name}.html`;
 });
@@ -20,8 +20,8 @@ const parts = [["report", ".explorer", ".explorer"], ["evaluation", '[data-secti
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
 for (const file of pages) {
   const name = basename(file, ".html");
-  for (const scheme of ["light", "dark", "print"]) {
-    const page = await browser.newPage({ viewport: { width: scheme === "print" ? 800 : 1280, height: 900 }, colorScheme: scheme === "dark" ? "dark" : "light" });
+  for (const scheme of ["light", "dark", "narrow", "print"]) {
+    const page = await browser.newPage({ viewport: { width: { print: 800, narrow: 420 }[scheme] ?? 1280, height: 900 }, colorScheme: scheme === "dark" ? "dark" : "light" });
     page.on("console", (message) => console.log(name, message.type(), message.text()));
     page.on("pageerror", (error) => console.log(name, error.message));
     await page.goto(pathToFileURL(file).href);

@@ -51,8 +51,8 @@ TEST(white_test, stable_equals_its_reference) {
       for (int lane = 0; lane < kLanes; ++lane) {
         const RandomKey key{5, 100u + static_cast<uint64_t>(lane), 0};
         const double expected = stable_reference(key, kStream, 1 + i, alpha);
-        // Two roundings to float32 are amplified: W = -ln u near u = 1 has the relative error 2^-24 / W, and sin(alpha
-        // V) near 0 the absolute error 2e-7.
+        // Two quantisations to float32 are amplified: W = -ln u near u = 1 has the relative error 2^-24 / W, and
+        // sin(alpha V) near 0 the absolute error 2e-7.
         const Quad words = key.words(kStream, static_cast<uint32_t>(1 + i) / 2);
         const int pair = (1 + i) % 2 * 2;
         const double W = -std::log((static_cast<double>(words[pair + 1] >> 1) + 0.5) * 0x1p-31);

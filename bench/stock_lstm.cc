@@ -19,7 +19,7 @@
 
 #include "penn/base/parallel.h"
 #include "penn/model/estimator.h"
-#include "penn/model/measure_familiarity.h"
+#include "penn/model/measure_typicality.h"
 #include "penn/system/load_system.h"
 #include "penn/train/gradients.h"
 #include "penn/train/network_coordinates.h"
@@ -98,7 +98,7 @@ double training_rate(const Preset& p, const SystemChoice& choice, const Trajecto
   Gradients gradients;
   const std::vector<float> theta = NetworkCoordinates(choice.system, p.network).of({&batch, 1});
   return static_cast<double>(batch.count) / median_seconds(repeats, [&] {
-           gradients.compute(network, {&batch, 1}, theta, {.balance = 0.3, .auxiliary = 0.5}, threads);
+           gradients.compute(network, {&batch, 1}, theta, {.load_balancing = 0.3, .auxiliary = 0.5}, threads);
            optimiser.step(network.weights(), gradients.gradient(), 2e-4, threads);
          });
 }
@@ -111,7 +111,7 @@ double inference_rate(const Preset& p, const SystemChoice& choice, const Traject
   model.info.network = p.network;
   model.info.lengths = {kLength, kLength};
   model.info.sampling = choice.system.simulation.sampling;
-  model.info.familiarity = measure_familiarity(model.network, {batch}, {batch}, threads);
+  model.info.typicality = measure_typicality(model.network, {batch}, {batch}, threads);
   const Estimator estimator(std::move(model), threads);
   return static_cast<double>(count) /
          median_seconds(3, [&] { estimator.estimate(batch.z.data(), count, kLength, batch.sampling.data()); });

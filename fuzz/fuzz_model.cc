@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     for (size_t i = 0; i < z.size(); ++i) z[i] = std::sin(static_cast<float>(i));
     const float sampling = static_cast<float>(estimator.info().sampling.low);
     const std::vector<penn::Estimate> answer = estimator.estimate(z.data(), 1, n, &sampling);
-    if (answer.size() != 1 || !(answer[0].familiarity >= 0 && answer[0].familiarity <= 1)) std::abort();
+    if (answer.size() != 1 || !(answer[0].typicality >= 0 && answer[0].typicality <= 1)) std::abort();
     penn::describe_model(penn::open_model(
         penn::SafetensorsFile(penn::InputFile({reinterpret_cast<const char*>(data), size}, "fuzz.safetensors"))));
   } catch (const penn::Error&) {

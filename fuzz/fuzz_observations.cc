@@ -21,12 +21,12 @@ void read(std::string_view bytes, const penn::ObservationFormat& format, const p
       if (!t.has_time && options.sampling > 0 && t.sampling != options.sampling) std::abort();
       for (const float z : t.z)
         if (!std::isfinite(z)) std::abort();
-      std::vector<penn::Rounding> roundings;
-      const std::vector<float> seen = penn::spread_rounding(t.z, t.n, d, roundings);
-      if (seen.size() != t.z.size() || static_cast<int64_t>(roundings.size()) != d) std::abort();
+      std::vector<penn::Quantisation> quantisations;
+      const std::vector<float> seen = penn::dither(t.z, t.n, d, quantisations);
+      if (seen.size() != t.z.size() || static_cast<int64_t>(quantisations.size()) != d) std::abort();
       for (size_t i = 0; i < seen.size(); ++i)  // within half a step, and a rounding of floats
         if (!(std::abs(static_cast<double>(seen[i]) - t.z[i]) <=
-              0.5 * roundings[i % static_cast<size_t>(d)].step * 1.001 + 1e-6 * std::abs(t.z[i])))
+              0.5 * quantisations[i % static_cast<size_t>(d)].step * 1.001 + 1e-6 * std::abs(t.z[i])))
           std::abort();
     }
   } catch (const penn::DataError&) {

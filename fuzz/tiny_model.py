@@ -29,12 +29,12 @@ for name, shape in (("weight_ih", [4 * H, 1]), ("weight_hh", [4 * H, H]), ("bias
 for layer, inputs in (("l1", H), ("l2", W), ("l3", W), ("skip", H)):
     add("network.decoder.block1.%s.weight" % layer, [W, inputs]); add("network.decoder.block1.%s.bias" % layer, [W])
 add("network.decoder.last.weight", [K, W]); add("network.decoder.last.bias", [K])
-add("familiarity.mean", [H]); add("familiarity.directions", [1, H], values=[1, 0]); add("familiarity.spread", [1], values=[1])
-for name in ("inside", "outside"): add("familiarity." + name, [1001], values=[i / 100 for i in range(1001)])
+add("typicality.mean", [H]); add("typicality.directions", [1, H], values=[1, 0]); add("typicality.spread", [1], values=[1])
+for name in ("inside", "outside"): add("typicality." + name, [1001], values=[i / 100 for i in range(1001)])
 add("values.low", [1], values=[-3]); add("values.high", [1], values=[3])
 network = {"inputs": 1, "parameters": M, "components": N, "covariance": "full", "encoders": ["lstm"], "encoder_settings": {"lstm": {"hidden": H, "layers": 1}},
            "link": "widths", "decoder_blocks": 1, "decoder_width": W, "length": [12, 12], "sampling": [1, 1]}
-summary = {"lengths": [12, 12], "sampling": [1, 1], "on_lattice": [False], "discarded_share": 0, "validation_nll": -1, "steps": 1, "trajectories": 1, "minutes": 1}
+summary = {"lengths": [12, 12], "sampling": [1, 1], "quantised": [False], "discarded_fraction": 0, "validation_nll": -1, "steps": 1, "trajectories": 1, "minutes": 1}
 head, at, body = {"__metadata__": {"format": "penn model 2", "version": "0", "system": SYSTEM, "observation": "", "network": json.dumps(network), "training": "{}",
                                    "summary": json.dumps(summary)}}, 0, b""
 for name, (dtype, shape, data) in tensors.items():

@@ -46,7 +46,7 @@ void add_error_table(PageData& page, const System& system, const CalibrationRepo
   }
   std::vector<std::string> head = {"parameter", "ours: |error|, mean / SD"};
   if (!paper.empty()) head.push_back("paper: |error|, mean / SD");
-  head.push_back("ours, share of the box");
+  head.push_back("ours, fraction of the box");
   head.push_back("ours, contraction");
   page.table("Errors of the point estimates", "Contraction: 1 − variance / prior variance, averaged.", head, rows);
 }
@@ -65,7 +65,7 @@ void say_trajectories(PageData& page, const Evaluation& evaluation, const std::s
 std::string surprise_text(const Answer& answer, int decimals) {
   const Posterior& q = answer.inference.posterior;
   for (size_t k = 0; k < q.dimension(); ++k)
-    if (q.in_box(k) && !(answer.test.theta[k] > q.box().lo[k] && answer.test.theta[k] < q.box().hi[k]))
+    if (q.is_probit(k) && !(answer.test.theta[k] > q.box().lo[k] && answer.test.theta[k] < q.box().hi[k]))
       return "truth on an edge";
   return fmt::format("{:.{}f}", -q.log_density(answer.test.theta), decimals);
 }

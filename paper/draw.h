@@ -18,8 +18,8 @@ void add_error_table(PageData& page, const System& system, const CalibrationRepo
                      const std::vector<Spread>& paper);
 std::string thousands(int64_t n);  // 20,000
 void say_trajectories(PageData& page, const Evaluation& evaluation, const std::string& of_paper);
-// -ln q(truth); no number where the truth lies on an edge of the box: there a density in box coordinates has none
-// (box_coordinates.h).
+// -ln q(truth); no number where the truth lies on an edge of the box: there a density in probit coordinates has none
+// (probit_coordinates.h).
 std::string surprise_text(const Answer& answer, int decimals = 2);
 std::vector<int> all_parameters(const System& system);
 std::vector<Panel> estimates_panels(const std::string& evaluation, size_t columns);

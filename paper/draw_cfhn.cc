@@ -98,11 +98,12 @@ PageData draw_cfhn_densities(const PaperItem& item, Session& session) {
       if (seen.model == "cfhn-mean") modes = std::max(modes, q.verdict.modes.size());
       ++letter;
     }
-  page.table("In numbers",
-             "SD: mean over the six parameters of a neuron, in shares of their boxes. Modes: with at least 5 % of the "
-             "weight. The paper: c and D negatively correlated; with x₁ only, the second neuron much wider; with the "
-             "mean, two mirror modes.",
-             {"", "SD, neuron 1", "SD, neuron 2", "corr(c₁, D₁)", "corr(c₂, D₂)", "modes", "−ln q(truth)"}, rows);
+  page.table(
+      "In numbers",
+      "SD: mean over the six parameters of a neuron, in fractions of their boxes. Modes: with at least 5 % of the "
+      "weight. The paper: c and D negatively correlated; with x₁ only, the second neuron much wider; with the "
+      "mean, two mirror modes.",
+      {"", "SD, neuron 1", "SD, neuron 2", "corr(c₁, D₁)", "corr(c₂, D₂)", "modes", "−ln q(truth)"}, rows);
   page.note("The paper's text names the sixth pair once as (D₁, D₂) and once as (α₁, α₂); both are drawn.");
   page.headline("modes where only the mean is seen", std::to_string(modes), "2 mirror modes");
   return page;

@@ -43,7 +43,7 @@ std::vector<Json> stations(const NetworkOptions& o) {
           block("mixture Φ",
                 {fmt::format("N = {} components", m.components), fmt::format("M = {} parameters", m.parameters),
                  m.full ? "full covariances" : "diagonal covariances",
-                 o.all_in_box() ? "inside the box" : "of the parameters"})};
+                 o.all_probit() ? "inside the box" : "of the parameters"})};
 }
 
 struct Speed {

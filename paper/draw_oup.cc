@@ -18,8 +18,8 @@ std::array<double, 3> groups(const Posterior& q) {
   std::array<double, 3> weight = {};
   for (size_t j = 0; j < q.components(); ++j) {
     const std::vector<double> centre = q.component_centre(j);
-    const double share = centre[Oup::kLevy] / (centre[Oup::kFgn] + centre[Oup::kLevy]);
-    weight[share < 0.25 ? 0 : share > 0.75 ? 1 : 2] += q.weight(j);
+    const double fraction = centre[Oup::kLevy] / (centre[Oup::kFgn] + centre[Oup::kLevy]);
+    weight[fraction < 0.25 ? 0 : fraction > 0.75 ? 1 : 2] += q.weight(j);
   }
   return weight;
 }
@@ -106,7 +106,7 @@ PageData draw_oup_densities(const PaperItem& item, Session& session) {
   page.table(
       "Where the two noises are one",
       "At H = 0.5 and α = 2 only D_fGn + D_Lévy = 1 shows. The paper finds three groups of components: fGn only, Lévy "
-      "only, both. Groups here: by the share of D_Lévy in a component's centre, below 25 %, above 75 %, between.",
+      "only, both. Groups here: by the fraction of D_Lévy in a component's centre, below 25 %, above 75 %, between.",
       {"trajectory", "D_fGn + D_Lévy", "SD of D_fGn / D_Lévy", "fGn only", "Lévy only", "both"}, sums);
   return page;
 }

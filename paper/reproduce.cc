@@ -47,7 +47,7 @@ Json index_data(const ReproduceOptions& options, const std::vector<PageResult>& 
     const Json page = read_page(options.folder / (item.name + ".html"));
     for (const PageResult& result : results)
       if (result.item.name == item.name && !result.problem.empty())
-        row["problem"] = page.is_null() ? result.problem : "an older page; not made anew: " + result.problem;
+        row["problem"] = page.is_null() ? result.problem : "an older page; not made again: " + result.problem;
     if (page.is_null()) {
       if (!row.contains("problem"))
         row["problem"] =

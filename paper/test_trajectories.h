@@ -1,4 +1,4 @@
-// The trajectories the paper shows, simulated anew: its own parameters where it states them, else stated ones of the
+// The trajectories the paper shows, simulated again: its own parameters where it states them, else stated ones of the
 // same kind. Fixed seeds.
 #pragma once
 

@@ -18,7 +18,7 @@ bool train_model(const Training& training, double minutes, int threads, const st
   run.should_stop = [&] { return !go_on; };
   run.options = preset_options("fast", choice.system);
   run.options.minutes = minutes;
-  run.options.calibration = 0;  // what is compared are the networks themselves
+  run.options.recalibration = 0;  // what is compared are the networks themselves
   run.options.components = training.components;
   run.options.covariance = training.full ? "full" : "diagonal";
   if (training.trajectories > 0) run.options.dataset = std::to_string(training.trajectories);
@@ -30,11 +30,11 @@ bool train_model(const Training& training, double minutes, int threads, const st
     if (!differing.empty() || begun.system_text != choice.system.text)
       throw ModelError(fmt::format("'{}' was begun with other options{}{}", checkpoint_path(model).string(),
                                    differing.empty() ? "" : ": ", fmt::join(differing, ", ")),
-                       "give the same --minutes as before, or remove it to start anew");
+                       "give the same --minutes as before, or remove it to start again");
     run.resume = true;
   }
   return train(choice.system, choice.observation, run,
-               [&](const TrainStatus& status) { go_on = progress(status.share); })
+               [&](const TrainStatus& status) { go_on = progress(status.fraction); })
       .model.has_value();
 }
 

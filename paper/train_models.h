@@ -8,7 +8,7 @@
 
 namespace penn {
 
-using TrainProgress = std::function<bool(double share)>;  // of the minutes; false stops
+using TrainProgress = std::function<bool(double fraction)>;  // of the minutes; false stops
 
 // Trains, or goes on with an interrupted training; false: interrupted. ModelError where it was begun with other
 // options.

@@ -40,7 +40,7 @@ std::string training_command(const Training& training, double minutes, const std
   if (!training.full) text += " --covariance diagonal";
   // One length for all, the paper's: a fixed set has only one, and the others should differ from it in nothing else.
   text += fmt::format(" --length {}", find_system(training.system).simulation.length.high);
-  text += " --calibration 0";  // what is compared are the networks themselves
+  text += " --recalibration 0";  // what is compared are the networks themselves
   if (training.trajectories > 0) text += fmt::format(" --dataset {}", training.trajectories);
   return text + fmt::format(" -o {}", shell_word(model.string()));
 }
@@ -55,11 +55,11 @@ void check_training(const Model& model, const Training& training) {
   const bool is_same = model.system.text == system.text && info.lengths.low == length && info.lengths.high == length &&
                        info.training->value("preset", "") == "fast" &&
                        info.network.mixture.parameterisation == fast_network(1, 1).mixture.parameterisation &&
-                       info.widths.is_empty();
+                       info.recalibration.is_empty();
   if (!is_same || info.network.mixture.components != training.components ||
       info.network.mixture.full != training.full || dataset != training.trajectories)
     throw ModelError(fmt::format("'{}' was trained on another system, by another version of penn, or with other "
-                                 "lengths, components, covariance, data or --calibration than are compared here",
+                                 "lengths, components, covariance, data or --recalibration than are compared here",
                                  model.name),
                      "move it away, or give another folder with -o");
 }

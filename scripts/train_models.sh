@@ -20,9 +20,9 @@ recipe() {
     oup-paper)  echo "oup       1000 --minutes 45 --preset paper --batch 64 --validation 2000" ;;
     oup-45)     echo "oup       200:5000 --minutes 45" ;;
     soup-quarter) echo "soup    200:5000 --minutes 11.25" ;;
-    dvdp-full-10)     echo "dvdp 500 --minutes 10 --calibration 0" ;;
-    dvdp-diagonal-10) echo "dvdp 500 --minutes 10 --calibration 0 --covariance diagonal" ;;
-    dvdp-diagonal-30) echo "dvdp 500 --minutes 10 --calibration 0 --covariance diagonal --components 30" ;;
+    dvdp-full-10)     echo "dvdp 500 --minutes 10 --recalibration 0" ;;
+    dvdp-diagonal-10) echo "dvdp 500 --minutes 10 --recalibration 0 --covariance diagonal" ;;
+    dvdp-diagonal-30) echo "dvdp 500 --minutes 10 --recalibration 0 --covariance diagonal --components 30" ;;
     *) echo "$0: unknown model '$1'; known are: $all" >&2; exit 2 ;;
   esac
 }

@@ -29,7 +29,7 @@ void write_draws(const std::filesystem::path& path, const Inference& inference, 
       fmt::format("seed = {}", seed),
       "independent draws of the posterior cut to the box of the parameters; lp__ is its log density",
       fmt::format("outside_mass = {:.4f}", inference.outside_mass),
-      fmt::format("familiarity = {:.4f}", inference.familiarity)};
+      fmt::format("typicality = {:.4f}", inference.typicality)};
   for (const std::string& warning : inference.warnings) head.push_back("warning: " + warning);
   std::vector<std::string> names = {"lp__"};
   names.insert(names.end(), inference.parameters.begin(), inference.parameters.end());

@@ -24,12 +24,12 @@ ObservationFormat observation_format(const Estimator& estimator) {
 SeenTrajectory as_seen(const ModelInfo& model, const ObservedTrajectory& observed) {
   SeenTrajectory seen;
   const int64_t d = model.network.inputs;
-  seen.z = spread_rounding(observed.z, observed.n, d, seen.roundings);
+  seen.z = dither(observed.z, observed.n, d, seen.quantisations);
   for (int64_t c = 0; c < d; ++c)
-    if (model.on_lattice[static_cast<size_t>(c)]) {
+    if (model.quantised[static_cast<size_t>(c)]) {
       for (int64_t i = 0; i < observed.n; ++i)
         seen.z[static_cast<size_t>(i * d + c)] = observed.z[static_cast<size_t>(i * d + c)];
-      seen.roundings[static_cast<size_t>(c)] = {};
+      seen.quantisations[static_cast<size_t>(c)] = {};
     }
   return seen;
 }
@@ -44,11 +44,11 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
     for (size_t first = 0; first < members.size(); first += kBatch) {
       const std::span<const size_t> batch(&members[first], std::min(kBatch, members.size() - first));
       std::vector<float> z, sampling;
-      std::vector<std::vector<Rounding>> roundings;
+      std::vector<std::vector<Quantisation>> quantisations;
       for (const size_t i : batch) {
         SeenTrajectory seen = as_seen(model.info, observed[i]);
         z.insert(z.end(), seen.z.begin(), seen.z.end());
-        roundings.push_back(std::move(seen.roundings));
+        quantisations.push_back(std::move(seen.quantisations));
         // A model of one interval knows no other; the difference is a warning.
         sampling.push_back(
             static_cast<float>(model.info.sampling.is_single() ? model.info.sampling.low : observed[i].sampling));
@@ -56,7 +56,7 @@ std::vector<Inference> infer(const Estimator& estimator, const std::string& mode
       const std::vector<Estimate> estimates =
           estimator.estimate(z.data(), static_cast<int64_t>(batch.size()), n, sampling.data());
       for (size_t j = 0; j < batch.size(); ++j)
-        answers[batch[j]] = make_inference(model, observed[batch[j]], estimates[j], roundings[j]);
+        answers[batch[j]] = make_inference(model, observed[batch[j]], estimates[j], quantisations[j]);
     }
   std::vector<Inference> result;
   for (auto& answer : answers) result.push_back(std::move(*answer));

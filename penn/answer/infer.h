@@ -13,8 +13,8 @@ ObservationFormat observation_format(const Estimator& estimator);
 // A recording as network and predictive check see it. Recorded values are rounded where simulated ones are not: they
 // are spread over their steps (dither.h), except in channels whose training data lie on a lattice themselves.
 struct SeenTrajectory {
-  std::vector<float> z;             // (n, d)
-  std::vector<Rounding> roundings;  // (d)
+  std::vector<float> z;                     // (n, d)
+  std::vector<Quantisation> quantisations;  // (d)
 };
 SeenTrajectory as_seen(const ModelInfo& model, const ObservedTrajectory& observed);
 

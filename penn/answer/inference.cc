@@ -27,7 +27,7 @@ void fill_numbers(Inference& answer) {
   answer.correlation = q.correlation();
   answer.quantiles.assign(kQuantiles.size(), {});
   for (size_t k = 0; k < q.dimension(); ++k) {
-    const MarginalLaw marginal = q.marginal(k);
+    const Marginal marginal = q.marginal(k);
     answer.sd.push_back(marginal.sd());
     answer.median.push_back(marginal.median());
     for (size_t i = 0; i < kQuantiles.size(); ++i) answer.quantiles[i].push_back(marginal.quantile(kQuantiles[i]));
@@ -53,8 +53,8 @@ bool is_other_sampling(const ModelContext& model, const ObservedTrajectory& obse
          observed.sampling > trained.high * (1 + kSameSampling);
 }
 
-// Share of the samples that equal their predecessor.
-double standing_share(const ObservedTrajectory& observed, size_t channel, size_t channels) {
+// Fraction of the samples that equal their predecessor.
+double standing_fraction(const ObservedTrajectory& observed, size_t channel, size_t channels) {
   size_t standing = 0;
   for (size_t i = 1; i < static_cast<size_t>(observed.n); ++i)
     standing += observed.z[i * channels + channel] == observed.z[(i - 1) * channels + channel];
@@ -65,7 +65,7 @@ double standing_share(const ObservedTrajectory& observed, size_t channel, size_t
 bool is_stuck(const ModelContext& model, const ObservedTrajectory& observed) {
   const size_t d = model.system.observations[static_cast<size_t>(model.observation)].channels.size();
   for (size_t c = 0; c < d; ++c)
-    if (standing_share(observed, c, d) > 0.5 && !(c < model.info.on_lattice.size() && model.info.on_lattice[c]))
+    if (standing_fraction(observed, c, d) > 0.5 && !(c < model.info.quantised.size() && model.info.quantised[c]))
       return true;
   return false;
 }
@@ -88,13 +88,13 @@ std::string range_text(double low, double high) {
 }  // namespace
 
 std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed,
-                                              std::span<const Rounding> roundings) {
+                                              std::span<const Quantisation> quantisations) {
   std::vector<std::string> warnings;
   const auto& channels = model.system.observations[static_cast<size_t>(model.observation)].channels;
   const IntRange lengths = model.info.lengths;
   if (observed.n < lengths.low || observed.n > lengths.high)
     warnings.push_back(fmt::format(
-        "{} samples; the model was trained on {}: the widths cannot be trusted", observed.n,
+        "{} samples; the model was trained on {}: the scales cannot be trusted", observed.n,
         lengths.is_single() ? fmt::format("{}", lengths.low) : fmt::format("{} to {}", lengths.low, lengths.high)));
   const Range sampling = model.info.sampling;
   if (is_other_sampling(model, observed))
@@ -107,22 +107,22 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
     size_t outside = 0;
     for (size_t i = 0; i < n; ++i)
       outside += observed.z[i * d + c] < model.info.value_low[c] || observed.z[i * d + c] > model.info.value_high[c];
-    const double standing = standing_share(observed, c, d);
+    const double standing = standing_fraction(observed, c, d);
     const std::string& name = channels[c].name;
     if (standing == 1) warnings.push_back(fmt::format("{} is constant: nothing can be learned from it", name));
-    else if (standing > 0.5 && !(c < model.info.on_lattice.size() && model.info.on_lattice[c]))
+    else if (standing > 0.5 && !(c < model.info.quantised.size() && model.info.quantised[c]))
       warnings.push_back(
           fmt::format("{} repeats its last value in {:.0f} % of the samples: stuck, rounded or interpolated data", name,
                       100 * standing));
-    const Rounding rounding = c < roundings.size() ? roundings[c] : Rounding();
-    if (rounding.step > kCoarse * rounding.typical_change)
+    const Quantisation quantisation = c < quantisations.size() ? quantisations[c] : Quantisation();
+    if (quantisation.step > kCoarse * quantisation.typical_change)
       warnings.push_back(
           fmt::format("{} is rounded to steps of {:.3g}, and typically changes by {:.3g} from one sample to the next: "
                       "what shows on small scales, and short times, is biased",
-                      name, rounding.step, rounding.typical_change));
-    else if (rounding.step > 0)
-      warnings.push_back(
-          fmt::format("{} is rounded to steps of {:.3g}: every value was spread over its step", name, rounding.step));
+                      name, quantisation.step, quantisation.typical_change));
+    else if (quantisation.step > 0)
+      warnings.push_back(fmt::format("{} is rounded to steps of {:.3g}: every value was spread over its step", name,
+                                     quantisation.step));
     if (static_cast<double>(outside) > kValuesOutside * static_cast<double>(n))
       warnings.push_back(
           fmt::format("{:.0f} % of the values of {} lie outside the range of the training data ({:.3g} to {:.3g}): "
@@ -134,7 +134,7 @@ std::vector<std::string> observation_warnings(const ModelContext& model, const O
 }
 
 Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate,
-                         std::span<const Rounding> roundings) {
+                         std::span<const Quantisation> quantisations) {
   Inference answer{.source = observed.source,
                    .model = model.name,
                    .fingerprint = fingerprint_of(observed.z),
@@ -146,7 +146,7 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
                    .sampling_assumed = observed.sampling_assumed,
                    .reading = observed.reading,
                    .posterior = estimate.posterior,
-                   .familiarity = estimate.familiarity,
+                   .typicality = estimate.typicality,
                    .mean = {},
                    .median = {},
                    .sd = {},
@@ -155,17 +155,17 @@ Inference make_inference(const ModelContext& model, const ObservedTrajectory& ob
                    .verdict = {},
                    .warnings = observed.warnings,
                    .predictive = {}};
-  for (std::string& warning : observation_warnings(model, observed, roundings))
+  for (std::string& warning : observation_warnings(model, observed, quantisations))
     answer.warnings.push_back(std::move(warning));
-  if (!(estimate.familiarity >= kUnfamiliar))
+  if (!(estimate.typicality >= kAtypical))
     answer.warnings.push_back(
-        fmt::format("this does not look like the training data (familiarity {:.3f}): perhaps another system, other "
+        fmt::format("this does not look like the training data (typicality {:.3f}): perhaps another system, other "
                     "units or another sampling; "
                     "do not trust the posterior",
-                    estimate.familiarity));
+                    estimate.typicality));
   fill_numbers(answer);
   answer.other_sampling = is_other_sampling(model, observed);
-  if (!(estimate.familiarity >= kUnfamiliar) || answer.other_sampling || is_stuck(model, observed) ||
+  if (!(estimate.typicality >= kAtypical) || answer.other_sampling || is_stuck(model, observed) ||
       answer.outside_mass > kLeakWarning)
     withhold_verdict(answer);
   return answer;
@@ -201,15 +201,15 @@ Inference combine_inferences(std::span<const Inference> single) {
     answer.sampling = std::min(answer.sampling, one.sampling);
     answer.sampling_high = std::max(answer.sampling_high, one.sampling_high);
     answer.other_sampling = answer.other_sampling || one.other_sampling;
-    answer.familiarity = std::min(answer.familiarity, one.familiarity);  // see below
+    answer.typicality = std::min(answer.typicality, one.typicality);  // see below
     for (const std::string& warning : one.warnings)
       answer.warnings.push_back(fmt::format("{}: {}", one.source, warning));
   }
-  answer.familiarity = std::min(
-      1.0, answer.familiarity * static_cast<double>(single.size()));  // the smallest of many is small by chance
-  std::vector<bool> in_box;
-  for (size_t k = 0; k < answer.box.lo.size(); ++k) in_box.push_back(answer.posterior.in_box(k));
-  const ProductResult product = multiply_posteriors(ProductDensity(std::move(posteriors), answer.box, in_box));
+  answer.typicality =
+      std::min(1.0, answer.typicality * static_cast<double>(single.size()));  // the smallest of many is small by chance
+  std::vector<bool> is_probit;
+  for (size_t k = 0; k < answer.box.lo.size(); ++k) is_probit.push_back(answer.posterior.is_probit(k));
+  const ProductResult product = multiply_posteriors(ProductDensity(std::move(posteriors), answer.box, is_probit));
   answer.posterior = Posterior(product.mixture, answer.posterior.coordinates(), answer.box);
   if (repeated > 0)
     answer.warnings.push_back(
@@ -227,7 +227,7 @@ Inference combine_inferences(std::span<const Inference> single) {
   const auto doubtful = std::count_if(single.begin(), single.end(), [](const Inference& one) {
     return !one.trusted;
   });  // one in a hundred is so by chance
-  if (answer.outside_mass > kLeakWarning || answer.familiarity < kUnfamiliar ||
+  if (answer.outside_mass > kLeakWarning || answer.typicality < kAtypical ||
       2 * static_cast<size_t>(doubtful) > single.size() || answer.other_sampling ||
       product.log_agreement < kDisagreement || !(product.divergence <= kRough))
     withhold_verdict(answer);

@@ -40,7 +40,7 @@ struct Inference {
   std::string reading = {};  // of a CSV file: "time from 't', x from 'velocity'"
   int64_t combined = 1;      // trajectories
   Posterior posterior;
-  double familiarity = 1, outside_mass = 0;
+  double typicality = 1, outside_mass = 0;
   // False: unlike the training data, another sampling, stuck, mostly outside the box, or combined from what does not
   // fit together; there is no verdict then.
   bool trusted = true;
@@ -55,11 +55,11 @@ struct Inference {
 // Reasons to doubt that show before any posterior: length, sampling, values outside what was trained, a line that does
 // not move.
 std::vector<std::string> observation_warnings(const ModelContext& model, const ObservedTrajectory& observed,
-                                              std::span<const Rounding> roundings = {});
+                                              std::span<const Quantisation> quantisations = {});
 
 // Everything that follows from one posterior.
 Inference make_inference(const ModelContext& model, const ObservedTrajectory& observed, const Estimate& estimate,
-                         std::span<const Rounding> roundings = {});
+                         std::span<const Quantisation> quantisations = {});
 
 // Several trajectories of one system with the same parameters: evidence multiplied, prior counted once. Disagreement,
 // and a trajectory that is there twice, are warnings.

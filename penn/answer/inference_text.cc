@@ -60,7 +60,7 @@ json inference_to_json(const Inference& a) {
   result["contraction"] = json::array();
   for (const ParameterVerdict& p : a.verdict.parameters) result["contraction"].push_back(p.contraction);
   result["outside_mass"] = a.outside_mass;
-  result["familiarity"] = a.familiarity;
+  result["typicality"] = a.typicality;
   result["warnings"] = a.warnings;
   result["verdict"] = a.verdict.sentences;
   result["source"] = a.source;
@@ -78,11 +78,11 @@ std::string inference_table(const Inference& a) {
   size_t width = 9;
   for (const std::string& name : a.parameters) width = std::max(width, name.size());
   std::string out =
-      fmt::format("{}: {} samples every {}{}, familiarity {:.3f}{}\n", a.source, a.n,
+      fmt::format("{}: {} samples every {}{}, typicality {:.3f}{}\n", a.source, a.n,
                   a.sampling == a.sampling_high ? fmt::format("{:.6g}", a.sampling)
                                                 : fmt::format("{:.6g} to {:.6g}", a.sampling, a.sampling_high),
-                  a.sampling_assumed ? " (assumed: no time column, and no --sampling)" : "", a.familiarity,
-                  a.posterior.all_in_box() ? "" : fmt::format(", {:.0f} % outside the box", 100 * a.outside_mass));
+                  a.sampling_assumed ? " (assumed: no time column, and no --sampling)" : "", a.typicality,
+                  a.posterior.all_probit() ? "" : fmt::format(", {:.0f} % outside the box", 100 * a.outside_mass));
   if (!a.reading.empty()) out += a.reading + "\n";
   for (const std::string& warning : a.warnings) out += fmt::format("warning: {}\n", warning);
   out += "\n";

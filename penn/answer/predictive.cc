@@ -79,8 +79,8 @@ PathNumbers path_numbers(const float* z, int64_t n, int64_t stride) {
   numbers.spread = quantile(x, 0.95) - quantile(x, 0.05);
   const double typical = quantile(steps, 0.5);
   numbers.tails = typical > 0 ? quantile(steps, 0.99) / typical : HUGE_VAL;
-  numbers.memory_short = autocorrelation(x, 1);
-  numbers.memory_long = autocorrelation(x, std::max<int64_t>(2, n / 20));
+  numbers.autocorrelation_short = autocorrelation(x, 1);
+  numbers.autocorrelation_long = autocorrelation(x, std::max<int64_t>(2, n / 20));
   return numbers;
 }
 
@@ -127,8 +127,8 @@ PredictiveCheck check_predictive(const System& given, int observation, const Pos
       {"level", &PathNumbers::level},
       {"spread", &PathNumbers::spread},
       {"increment tails", &PathNumbers::tails},
-      {"autocorrelation at lag 1", &PathNumbers::memory_short},
-      {"autocorrelation at lag n/20", &PathNumbers::memory_long}};
+      {"autocorrelation at lag 1", &PathNumbers::autocorrelation_short},
+      {"autocorrelation at lag n/20", &PathNumbers::autocorrelation_long}};
   for (int64_t c = 0; c < d; ++c) {
     const PathNumbers seen = path_numbers(z.data() + c, n, d);
     for (const auto& [name, field] : kinds) {

@@ -20,7 +20,7 @@ namespace penn {
 //   tails     99 % point of |increment| over its median; infinite where more than half of the increments are 0
 //   memory    autocorrelation at lag 1, and at lag n/20 (at least 2)
 struct PathNumbers {
-  double level = 0, spread = 0, tails = 0, memory_short = 0, memory_long = 0;
+  double level = 0, spread = 0, tails = 0, autocorrelation_short = 0, autocorrelation_long = 0;
 };
 PathNumbers path_numbers(const float* z, int64_t n, int64_t stride);
 
@@ -52,7 +52,7 @@ struct PredictiveOptions {
   int threads = 0;  // 0: one per processor
 };
 
-// z (n, d). Nuisance parameters, initial states and burn-in are drawn anew for every trajectory.
+// z (n, d). Nuisance parameters, initial states and burn-in are drawn again for every trajectory.
 PredictiveCheck check_predictive(const System& system, int observation, const Posterior& posterior,
                                  std::span<const float> z, double sampling, const PredictiveOptions& options = {});
 

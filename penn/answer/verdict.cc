@@ -12,7 +12,7 @@ namespace {
 constexpr double kIdentifiedAbove = 0.9, kNarrowedAbove = 0.3;
 constexpr double kEdgeStrip = 0.02, kEdgeMass = 0.15;  // of the width; of the posterior
 constexpr double kModeWeight = 0.05, kModeDip = 0.5;
-// A combination is worth naming when its variance is at most this share of that of every part, both in units of the
+// A combination is worth naming when its variance is at most this fraction of that of every part, both in units of the
 // prior's.
 constexpr double kSharperThanParts = 0.25;
 constexpr double kUnknownPart = 0.3;  // loading an unknown parameter must have, of 1
@@ -187,7 +187,7 @@ PosteriorVerdict posterior_verdict(const Posterior& q, const std::vector<std::st
     const Knowledge knowledge = contraction >= kIdentifiedAbove ? Knowledge::kIdentified
                                 : contraction >= kNarrowedAbove ? Knowledge::kNarrowed
                                                                 : Knowledge::kOpen;
-    const MarginalLaw marginal = q.marginal(k);
+    const Marginal marginal = q.marginal(k);
     verdict.parameters.push_back(
         {names[k], contraction, knowledge, marginal.cdf(box.lo[k] + strip), marginal.survival(box.hi[k] - strip)});
     (knowledge == Knowledge::kIdentified ? identified

@@ -21,7 +21,7 @@ class AtomicFile {
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // Buffered, so small pieces are cheap. Throws Error (disk full, ...); after that only destruction makes sense.
+  // Buffered, so small chunks are cheap. Throws Error (disk full, ...); after that only destruction makes sense.
   void write(const void* data, size_t size);
   void write(std::string_view text) { write(text.data(), text.size()); }
 

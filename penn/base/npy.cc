@@ -12,7 +12,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "NPY values are copied as they are, little-endian");
 
-constexpr size_t kPieceBytes = size_t{1} << 16;
+constexpr size_t kChunkBytes = size_t{1} << 16;
 
 template <class Stored, class T>
 void convert(const unsigned char* bytes, std::span<T> out) {
@@ -101,10 +101,10 @@ NpyReader::NpyReader(InputFile file) : file_(std::move(file)), header_(read_npy_
 
 template <class T>
 void NpyReader::read_stored(size_t first, std::span<T> out) const {
-  unsigned char bytes[kPieceBytes];
-  const size_t piece = kPieceBytes / header_.item_size;
-  for (size_t done = 0; done < out.size(); done += piece) {
-    const std::span<T> part = out.subspan(done, std::min(piece, out.size() - done));
+  unsigned char bytes[kChunkBytes];
+  const size_t chunk = kChunkBytes / header_.item_size;
+  for (size_t done = 0; done < out.size(); done += chunk) {
+    const std::span<T> part = out.subspan(done, std::min(chunk, out.size() - done));
     file_.read_at(header_.data_offset + (first + done) * header_.item_size, bytes, part.size() * header_.item_size);
     convert(header_, bytes, part);
   }

@@ -36,7 +36,7 @@ class NpyWriter {
 
 void write_npy(const std::filesystem::path& path, const Shape& shape, std::span<const float> values);
 
-// Reads an NPY file in pieces, so that an array larger than memory is no problem. DataError on anything malformed.
+// Reads an NPY file in chunks, so that an array larger than memory is no problem. DataError on anything malformed.
 class NpyReader {
  public:
   explicit NpyReader(const std::filesystem::path& path) : NpyReader(InputFile(path)) {}

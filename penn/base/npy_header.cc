@@ -57,7 +57,7 @@ class HeaderParser {
  private:
   [[noreturn]] void malformed(const std::string& what) const {
     fail(name_, "malformed NPY header: " + what + " (at character " + std::to_string(at_) + ")",
-         "write the file anew with numpy.save");
+         "write the file again with numpy.save");
   }
   void claim(bool& seen, std::string_view key) const {
     if (seen) malformed("'" + std::string(key) + "' occurs twice");
@@ -183,7 +183,7 @@ NpyHeader read_npy_header(const InputFile& file) {
     fail(name,
          "the shape " + to_text(header.shape) + " needs " + std::to_string(needed) + " bytes of values, the file has " +
              std::to_string(present),
-         present < needed ? "the file was cut; write it anew" : "the file holds more than one array, or is damaged");
+         present < needed ? "the file was cut; write it again" : "the file holds more than one array, or is damaged");
   }
   return header;
 }

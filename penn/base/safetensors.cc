@@ -64,8 +64,8 @@ class Checksum {
   uint64_t state_ = 0x243F6A8885A308D3u;
 };
 
-void append(std::string& text, std::initializer_list<std::string_view> pieces) {
-  for (const std::string_view piece : pieces) text += piece;
+void append(std::string& text, std::initializer_list<std::string_view> chunks) {
+  for (const std::string_view chunk : chunks) text += chunk;
 }
 
 uint64_t bytes_of(const TensorView& tensor) {
@@ -194,7 +194,7 @@ SafetensorsFile::SafetensorsFile(InputFile file) : file_(std::move(file)) {
   if (length > kSafetensorsMaxHeader) {
     refuse("a header of " + std::to_string(length) + " bytes; the format allows 100 MB", "the file is damaged");
   }
-  if (length > file_.size() - 8) refuse("the file ends inside its header", "the file was cut; copy or train it anew");
+  if (length > file_.size() - 8) refuse("the file ends inside its header", "the file was cut; copy or train it again");
   std::string header(length, '\0');
   as_model_error([&] { file_.read_at(8, header.data(), length); });
   data_offset_ = 8 + length;
@@ -212,18 +212,18 @@ void SafetensorsFile::check_checksum(const std::string& stored) const {
   for (const TensorInfo& tensor : tensors_) by_name.emplace(tensor.name, &tensor);
   Checksum checksum;
   checksum.add_metadata(metadata_);
-  std::string piece(kReadBytes, '\0');
+  std::string chunk(kReadBytes, '\0');
   for (const auto& [name, tensor] : by_name) {
     checksum.add_description(name, tensor->type, tensor->shape);
     for (uint64_t at = tensor->begin; at < tensor->end; at += kReadBytes) {
       const size_t size = static_cast<size_t>(std::min<uint64_t>(kReadBytes, tensor->end - at));
-      as_model_error([&] { file_.read_at(data_offset_ + at, piece.data(), size); });
-      checksum.add(piece.data(), size);
+      as_model_error([&] { file_.read_at(data_offset_ + at, chunk.data(), size); });
+      checksum.add(chunk.data(), size);
     }
   }
   if (checksum.text() != stored) {
     throw ModelError(name() + ": the content does not match its checksum",
-                     "the file is damaged; copy or train it anew");
+                     "the file is damaged; copy or train it again");
   }
 }
 

@@ -90,7 +90,7 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
   check_outputs({json_file}, {});
   if (!quiet)
     fmt::print("{:<11} {:>14} {:>10} {:>8} {:>12} {:>12}\n", "system", "trajectories/s", "Msteps/s", "x lanes",
-               "x reference", "noise share");
+               "x reference", "noise fraction");
   for (const std::string& name : wanted) {
     const SystemChoice choice = load_system(name);
     const int64_t few =
@@ -105,10 +105,10 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
     const Timed &fast = *list[0], &lanes = *list[1], &noise = *list[2], &reference = *list[3];
     const double million_steps = fast.per_second * steps_per_trajectory(choice.system, fast.simulator.length()) / 1e6;
     const double to_lanes = fast.per_second / lanes.per_second, to_reference = fast.per_second / reference.per_second,
-                 noise_share = fast.per_second / noise.per_second;
+                 noise_fraction = fast.per_second / noise.per_second;
     if (!quiet)
       fmt::print("{:<11} {:>14.0f} {:>10.0f} {:>8.2f} {:>12.0f} {:>10.0f} %\n", name, fast.per_second, million_steps,
-                 to_lanes, to_reference, 100 * noise_share);
+                 to_lanes, to_reference, 100 * noise_fraction);
     std::fflush(stdout);
     rows.push_back({{"system", name},
                     {"trajectories_per_second", fast.per_second},
@@ -118,7 +118,7 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
                     {"lanes_give_the_same_bits", lanes.signature == fast.signature},
                     {"interpreter_trajectories_per_second", reference.per_second},
                     {"ratio_to_interpreter", to_reference},
-                    {"noise_share", noise_share},
+                    {"noise_fraction", noise_fraction},
                     {"kernel", fast.simulator.kernel_description()},
                     {"length", fast.simulator.length()}});
     signature = (signature ^ fast.signature) * 0x9e3779b97f4a7c15u;
@@ -133,7 +133,7 @@ int bench_simulate(const std::vector<std::string>& wanted, int threads, double s
   else
     fmt::print(
         "{} threads; x lanes: times the speed of the lane interpreter, x reference: of the reference interpreter; "
-        "noise share: time spent on noise,\n"
+        "noise fraction: time spent on noise,\n"
         "setup and copying; signature {:016x}\n",
         used, signature);
   if (!json_file.empty() && !quiet) write_file_atomically(json_file, result.dump(2) + "\n");

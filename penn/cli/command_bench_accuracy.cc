@@ -77,7 +77,7 @@ std::optional<Model> trained_model(const AccuracyOptions& o, const std::string& 
   }
   ProgressBar bar(fmt::format("training {}", name), 1000);
   return train(choice.system, choice.observation, run,
-               [&](const TrainStatus& status) { bar.update(std::llround(1000 * status.share)); })
+               [&](const TrainStatus& status) { bar.update(std::llround(1000 * status.fraction)); })
       .model;
 }
 

@@ -14,7 +14,7 @@
 #include "penn/base/parallel.h"
 #include "penn/cli/outputs.h"
 #include "penn/model/estimator.h"
-#include "penn/model/measure_familiarity.h"
+#include "penn/model/measure_typicality.h"
 #include "penn/network/lane_tile.h"
 #include "penn/system/load_system.h"
 #include "penn/train/gradients.h"
@@ -102,7 +102,7 @@ json train_row(const SystemChoice& choice, const BenchNetworkOptions& o, const P
   Gradients gradients;
   const std::vector<float> theta = NetworkCoordinates(choice.system, preset.network).of({&batch, 1});
   const double seconds = median_seconds(preset.repeats, [&] {
-    gradients.compute(network, {&batch, 1}, theta, {.balance = 0.3, .auxiliary = 0.5}, threads);
+    gradients.compute(network, {&batch, 1}, theta, {.load_balancing = 0.3, .auxiliary = 0.5}, threads);
     optimiser.step(network.weights(), gradients.gradient(), 2e-4, threads);
   });
   const double count = static_cast<double>(batch.count),
@@ -110,9 +110,9 @@ json train_row(const SystemChoice& choice, const BenchNetworkOptions& o, const P
   return {{"preset", preset.name},
           {"trajectories_per_second", count / seconds},
           {"with_simulating_per_second", count / (seconds + simulating)},
-          {"simulating_share", simulating / (seconds + simulating)},
+          {"simulating_fraction", simulating / (seconds + simulating)},
           {"gflops", flops / seconds * 1e-9},
-          {"share_of_peak", flops / seconds * 1e-9 / peak}};
+          {"fraction_of_peak", flops / seconds * 1e-9 / peak}};
 }
 
 // An estimator that has learned nothing.
@@ -124,7 +124,7 @@ Estimator random_estimator(const SystemChoice& choice, const NetworkOptions& opt
   model.info.network = options;
   model.info.lengths = {batch.length, batch.length};
   model.info.sampling = choice.system.simulation.sampling;
-  model.info.familiarity = measure_familiarity(model.network, {batch}, {batch}, threads);
+  model.info.typicality = measure_typicality(model.network, {batch}, {batch}, threads);
   return Estimator(std::move(model), threads);
 }
 
@@ -138,7 +138,7 @@ json infer_row(const SystemChoice& choice, const BenchNetworkOptions& o, const P
   return {{"preset", preset.name},
           {"trajectories_per_second", count / seconds},
           {"gflops", flops / seconds * 1e-9},
-          {"share_of_peak", flops / seconds * 1e-9 / peak}};
+          {"fraction_of_peak", flops / seconds * 1e-9 / peak}};
 }
 
 int bench(BenchNetworkOptions o, bool is_training) {
@@ -165,10 +165,10 @@ int bench(BenchNetworkOptions o, bool is_training) {
       if (quiet) continue;
       fmt::print("{:<10} {:<6} {:>7.0f} trajectories/s  {:>5.0f} GFLOP/s in matrix products, {:>2.0f} % of peak", name,
                  preset.name, row["trajectories_per_second"].get<double>(), row["gflops"].get<double>(),
-                 100 * row["share_of_peak"].get<double>());
+                 100 * row["fraction_of_peak"].get<double>());
       if (is_training)
         fmt::print("  {:>6.0f}/s with simulating ({:.0f} % of the time)",
-                   row["with_simulating_per_second"].get<double>(), 100 * row["simulating_share"].get<double>());
+                   row["with_simulating_per_second"].get<double>(), 100 * row["simulating_fraction"].get<double>());
       fmt::print("\n");
       std::fflush(stdout);
     }

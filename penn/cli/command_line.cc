@@ -1,7 +1,12 @@
 #include "penn/cli/command_line.h"
 
+#include <fmt/core.h>
+
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
+
+#include "penn/cli/renamed_words.h"
 
 namespace penn {
 
@@ -95,8 +100,12 @@ CommandLine::CommandLine(const std::string& description, const std::string& vers
 CommandLine::~CommandLine() = default;
 
 std::optional<int> CommandLine::parse(int argc, char** argv) {
+  NewWords given = with_new_words({argv + 1, argv + argc});
+  for (const std::string& note : given.notes) fmt::print(stderr, "{}\n", note);
+  std::reverse(given.words.begin(), given.words.end());  // as CLI11 wants them
   try {
-    app_->parse(argc, argv);
+    app_->name(argv[0]);
+    app_->parse(std::move(given.words));
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     return app_->exit(error) == 0 ? 0 : 2;

@@ -34,8 +34,8 @@ int reproduce_command(ReproduceCommand& options) {
   catch_interrupts();
   o.train = [&](const Training& training, double minutes, const std::filesystem::path& model) {
     ProgressBar training_bar(fmt::format("training {}, {:g} minutes", training.name, minutes), 1000);
-    return train_model(training, minutes, o.threads, model, [&](double share) {
-      training_bar.update(static_cast<int64_t>(1000 * share));
+    return train_model(training, minutes, o.threads, model, [&](double fraction) {
+      training_bar.update(static_cast<int64_t>(1000 * fraction));
       return !is_interrupted();
     });
   };

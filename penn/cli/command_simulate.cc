@@ -93,9 +93,9 @@ int simulate(SimulateOptions& options) {
                simulator.length(), simulator.channels(), simulator.channels() == 1 ? "" : "s", seconds,
                static_cast<double>(options.count) / seconds, simulator.kernel_description());
     if (summary.count.discarded > 0)
-      fmt::print("{} diverged and were drawn anew ({:.2f} % of all draws)\n", summary.count.discarded,
-                 100 * summary.count.discarded_share());
-    warn_of_divergence(summary.count.discarded_share());
+      fmt::print("{} diverged and were drawn again ({:.2f} % of all draws)\n", summary.count.discarded,
+                 100 * summary.count.discarded_fraction());
+    warn_of_divergence(summary.count.discarded_fraction());
     fmt::print("written: {}/{}\n", options.folder,
                options.csv ? "trajectory_*.csv, manifest.json" : "theta.npy, z.npy, manifest.json");
   }

@@ -100,7 +100,7 @@ TrainOptions options_from_checkpoint(const TrainCommand& o, const System& system
     std::string list;
     for (const std::string& name : differing) list += (list.empty() ? "" : ", ") + name;
     throw ModelError(fmt::format("the unfinished training has other options: {}", list),
-                     "leave them out, or start anew with --force instead of --resume");
+                     "leave them out, or start again with --force instead of --resume");
   }
   return checkpoint.options;
 }
@@ -126,18 +126,18 @@ class Display {
       fmt::print(stderr,
                  "{:>8}  step {:<8} {:>7.0f} trajectories/s ({:.0f} % simulating)  train NLL {:8.4f}  validation NLL "
                  "{:8.4f}{}\n",
-                 clock(p.seconds), p.step, s.trajectories_per_second, 100 * s.simulating_share, s.train_nll,
+                 clock(p.seconds), p.step, s.trajectories_per_second, 100 * s.simulating_fraction, s.train_nll,
                  p.curve.back().validation_nll, p.curve.back().validation_nll <= p.best_nll ? "  best" : "");
       return;
     }
-    if (s.calibrated >= 0) {
+    if (s.recalibrated >= 0) {
       if (!said_)
-        fmt::print(stderr, "{}setting the widths of the posteriors, on fresh trajectories\n",
+        fmt::print(stderr, "{}recalibrating the scales of the posteriors on fresh trajectories\n",
                    is_terminal_ ? "\r\033[K" : "");
       said_ = true;
       if (!is_terminal_) return;
       shown_ = true;
-      fmt::print(stderr, "\r{:3.0f} %\033[K", 100 * s.calibrated);
+      fmt::print(stderr, "\r{:3.0f} %\033[K", 100 * s.recalibrated);
       std::fflush(stderr);
       return;
     }
@@ -145,7 +145,7 @@ class Display {
     if (!is_terminal_ || now - last_ < 0.5) return;
     last_ = now;
     shown_ = true;
-    fmt::print(stderr, "\r{:3.0f} %  {} left  step {}  {:.0f} trajectories/s  train NLL {:.4f}\033[K", 100 * s.share,
+    fmt::print(stderr, "\r{:3.0f} %  {} left  step {}  {:.0f} trajectories/s  train NLL {:.4f}\033[K", 100 * s.fraction,
                clock(s.seconds_left), p.step, s.trajectories_per_second, s.train_nll);
     std::fflush(stderr);
   }
@@ -181,8 +181,8 @@ bool choose_coordinates(const TrainCommand& o, const SystemChoice& choice, Train
   options = options_after(pilot, options, choice.system);
   if (!o.quiet) {
     fmt::print(stderr, "width of the posterior, the box being 1:");
-    for (size_t k = 0; k < pilot.widths.size(); ++k)
-      fmt::print(stderr, " {} {:.2f}", choice.system.parameters[k].name, pilot.widths[k]);
+    for (size_t k = 0; k < pilot.relative_sd.size(); ++k)
+      fmt::print(stderr, " {} {:.2f}", choice.system.parameters[k].name, pilot.relative_sd[k]);
     fmt::print(stderr, "\nthe training begins, with --coordinates {}\n", options.coordinates);
   }
   return true;
@@ -204,7 +204,7 @@ int train_command(const TrainCommand& o) {
       throw ModelError(fmt::format("'{}' exists", o.model), "choose another name, or replace it with --force");
     if (!o.force && fs::exists(checkpoint_path(o.model), ignored))
       throw ModelError(fmt::format("'{}' is an unfinished training", checkpoint_path(o.model).string()),
-                       "go on with --resume, or start anew with --force");
+                       "go on with --resume, or start again with --force");
     run.options = options_from_preset(o, choice.system);
   }
   check_outputs({o.model}, {o.system});
@@ -227,18 +227,20 @@ int train_command(const TrainCommand& o) {
   fmt::print(
       "{}: validation NLL {:.4f} after {} steps, {} trajectories, {:.1f} minutes ({:.0f} % of it simulating); peak "
       "memory {:.0f} MB\n",
-      o.model, p.best_nll, p.step, p.step * run.options.batch, p.seconds / 60, 100 * result.simulating_share, memory);
-  const WidthCorrection& widths = result.model->info.widths;
-  if (!widths.is_empty()) {
-    const auto [least, most] = std::minmax_element(widths.factors.begin(), widths.factors.end());
+      o.model, p.best_nll, p.step, p.step * run.options.batch, p.seconds / 60, 100 * result.simulating_fraction,
+      memory);
+  const Recalibration& recalibration = result.model->info.recalibration;
+  if (!recalibration.is_empty()) {
+    const auto [least, most] = std::minmax_element(recalibration.factors.begin(), recalibration.factors.end());
     fmt::print(
-        "widths of the posteriors times {:.3f} to {:.3f}, measured on {} fresh trajectories of each of {} lengths\n",
-        *least, *most, widths.trajectories, widths.lengths.size());
+        "scales of the posteriors times {:.3f} to {:.3f}, measured on {} fresh trajectories of each of {} lengths\n",
+        *least, *most, recalibration.trajectories, recalibration.lengths.size());
   }
-  if (!result.widths_problem.empty())
-    fmt::print(stderr, "warning: the widths of the posteriors could not be set: {}\n", result.widths_problem);
-  warn_of_wrong_widths(widths);
-  warn_of_divergence(p.simulated.discarded_share());
+  if (!result.recalibration_problem.empty())
+    fmt::print(stderr, "warning: the scales of the posteriors could not be recalibrated: {}\n",
+               result.recalibration_problem);
+  warn_of_wrong_scales(recalibration);
+  warn_of_divergence(p.simulated.discarded_fraction());
   if (p.skipped + p.bad_rows > 0)
     fmt::print(
         "{} steps and {} trajectories were skipped because their loss was not finite; {} times the weights were set "

@@ -10,10 +10,10 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/cli/command_bench.h"
-#include "penn/cli/command_calibrate.h"
 #include "penn/cli/command_evaluate.h"
 #include "penn/cli/command_infer.h"
 #include "penn/cli/command_info.h"
+#include "penn/cli/command_recalibrate.h"
 #include "penn/cli/command_reproduce.h"
 #include "penn/cli/command_serve.h"
 #include "penn/cli/command_simulate.h"
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   penn::add_command_train(app, run);
   penn::add_command_infer(app, run);
   penn::add_command_evaluate(app, run);
-  penn::add_command_calibrate(app, run);
+  penn::add_command_recalibrate(app, run);
   penn::add_command_reproduce(app, run);
   penn::add_command_serve(app, run);
   penn::add_command_bench(app, run);

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <csignal>
 
-#include "penn/evaluate/measure_widths.h"
+#include "penn/evaluate/recalibrate.h"
 
 namespace penn {
 namespace {
@@ -32,12 +32,12 @@ void ProgressBar::update(int64_t done) {
   if (now - shown_ < std::chrono::milliseconds(100) && done < total_) return;
   shown_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  const double share = static_cast<double>(done) / static_cast<double>(total_);
+  const double fraction = static_cast<double>(done) / static_cast<double>(total_);
   constexpr int kWidth = 30;
-  const int filled = static_cast<int>(share * kWidth);
+  const int filled = static_cast<int>(fraction * kWidth);
   fmt::print(stderr, "\r{} [{}{}] {:3.0f} %  {:.0f}/s  {:.0f} s left\033[K", what_, std::string(filled, '#'),
-             std::string(kWidth - filled, '.'), 100 * share, static_cast<double>(done) / seconds,
-             share > 0 ? seconds / share - seconds : 0.0);
+             std::string(kWidth - filled, '.'), 100 * fraction, static_cast<double>(done) / seconds,
+             fraction > 0 ? seconds / fraction - seconds : 0.0);
   std::fflush(stderr);
 }
 
@@ -56,22 +56,23 @@ bool is_interrupted() {
   return interrupts > 0;
 }
 
-void warn_of_divergence(double share) {
-  if (share <= 0.02) return;
-  fmt::print(stderr,
-             "warning: {:.0f} % of the trajectories diverged and were drawn anew: the parameters are no longer uniform "
-             "in the box, and a posterior is given that the system does not diverge\n"
-             "hint: narrow the ranges to where the system is stable, or use a smaller step\n",
-             100 * share);
+void warn_of_divergence(double fraction) {
+  if (fraction <= 0.02) return;
+  fmt::print(
+      stderr,
+      "warning: {:.0f} % of the trajectories diverged and were drawn again: the parameters are no longer uniform "
+      "in the box, and a posterior is given that the system does not diverge\n"
+      "hint: narrow the ranges to where the system is stable, or use a smaller step\n",
+      100 * fraction);
 }
 
-void warn_of_wrong_widths(const WidthCorrection& widths) {
-  const bool is_wrong = std::any_of(widths.factors.begin(), widths.factors.end(), [](double f) {
-    return std::abs(std::log(f)) > 0.95 * std::log(kLargestWidthFactor);
+void warn_of_wrong_scales(const Recalibration& recalibration) {
+  const bool is_wrong = std::any_of(recalibration.factors.begin(), recalibration.factors.end(), [](double f) {
+    return std::abs(std::log(f)) > 0.95 * std::log(kLargestScaleFactor);
   });
   if (is_wrong)
     fmt::print(stderr,
-               "warning: some widths are so far off that they were corrected only in part\nhint: train longer, and "
+               "warning: some scales are so far off that they were corrected only in part\nhint: train longer, and "
                "look at `penn evaluate`\n");
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "penn/model/width_correction.h"
+#include "penn/model/recalibration.h"
 
 namespace penn {
 
@@ -28,8 +28,8 @@ bool is_interrupted();
 
 // Says on standard error that many trajectories diverged, where it was more than one in fifty: what was drawn is then
 // no longer uniform in the box.
-void warn_of_divergence(double share);
+void warn_of_divergence(double fraction);
 // The same where a width is so wrong that it was corrected only in part.
-void warn_of_wrong_widths(const WidthCorrection& widths);
+void warn_of_wrong_scales(const Recalibration& recalibration);
 
 }  // namespace penn

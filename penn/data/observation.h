@@ -37,7 +37,7 @@ struct ObservedTrajectory {
   std::vector<std::string> warnings;
 };
 
-// Times may miss the uniform grid by this share of the interval: silently, with a warning, beyond that not at all.
+// Times may miss the uniform grid by this fraction of the interval: silently, with a warning, beyond that not at all.
 inline constexpr double kTimeSilent = 0.02, kTimeWarned = 0.1;
 // Relative difference of two sampling intervals that counts as none.
 inline constexpr double kSameSampling = 0.01;

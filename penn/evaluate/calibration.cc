@@ -7,7 +7,7 @@
 
 #include "penn/base/error.h"
 #include "penn/evaluate/calibration_verdict.h"
-#include "penn/model/familiarity.h"
+#include "penn/model/typicality.h"
 #include "penn/posterior/normal.h"
 
 namespace penn {
@@ -21,7 +21,7 @@ void count_coverage(double rank_from_centre, std::array<int64_t, 4>& covered) {
   for (size_t i = 0; i < kCoverageLevels.size(); ++i) covered[i] += rank_from_centre <= kCoverageLevels[i];
 }
 
-std::array<double, 4> shares(const std::array<int64_t, 4>& covered, int64_t n) {
+std::array<double, 4> fractions(const std::array<int64_t, 4>& covered, int64_t n) {
   std::array<double, 4> result;
   for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<double>(covered[i]) / static_cast<double>(n);
   return result;
@@ -73,17 +73,17 @@ std::vector<int64_t> FineHistogram::coarse(int bins) const {
   return result;
 }
 
-TrajectoryScore score_posterior(const Posterior& q, std::span<const double> truth, double familiarity, uint64_t seed) {
+TrajectoryScore score_posterior(const Posterior& q, std::span<const double> truth, double typicality, uint64_t seed) {
   const size_t M = q.dimension();
   TrajectoryScore score;
   score.truth.assign(truth.begin(), truth.end());
-  score.familiarity = familiarity;
+  score.typicality = typicality;
   const double log_density = q.log_density(truth);
   score.nll = -log_density;
   const DenseMatrix covariance = q.covariance();
   score.mean = q.mean();
   for (size_t k = 0; k < M; ++k) {
-    const MarginalLaw marginal = q.marginal(k);
+    const Marginal marginal = q.marginal(k);
     score.sd.push_back(std::sqrt(covariance(k, k)));
     score.pit.push_back(marginal.cdf(truth[k]));
     score.kurtosis.push_back(marginal.kurtosis());
@@ -112,8 +112,8 @@ Calibration::Calibration(std::vector<std::string> names, Box box, bool keep)
   correlations_.resize(names_.size() * (names_.size() - 1) / 2);
 }
 
-void Calibration::add(const Posterior& q, std::span<const double> truth, double familiarity) {
-  add(score_posterior(q, truth, familiarity, static_cast<uint64_t>(count())));
+void Calibration::add(const Posterior& q, std::span<const double> truth, double typicality) {
+  add(score_posterior(q, truth, typicality, static_cast<uint64_t>(count())));
 }
 
 void Calibration::add(const TrajectoryScore& score) {
@@ -122,9 +122,9 @@ void Calibration::add(const TrajectoryScore& score) {
         fmt::format("a posterior of {} parameters where {} are calibrated", score.mean.size(), columns_.size()));
   nll_.add(score.nll);
   outside_.add(score.outside);
-  familiarity_.add(score.familiarity);
-  familiarity_histogram_.add(score.familiarity);
-  unfamiliar_ += score.familiarity < kUnfamiliar;
+  typicality_.add(score.typicality);
+  familiarity_histogram_.add(score.typicality);
+  atypical_ += score.typicality < kAtypical;
   joint_.add(score.joint_rank);
   count_coverage(score.joint_rank, joint_covered_);
   for (size_t k = 0; k < columns_.size(); ++k) {
@@ -157,9 +157,9 @@ CalibrationReport Calibration::report() const {
   report.nll = spread_of(nll_);
   report.nll_error = report.nll.sd / std::sqrt(n);
   report.outside_mass = outside_.mean();
-  report.familiarity = spread_of(familiarity_);
-  report.unfamiliar_share = static_cast<double>(unfamiliar_) / n;
-  report.familiarity_histogram = familiarity_histogram_.coarse(kRankBins);
+  report.typicality = spread_of(typicality_);
+  report.atypical_fraction = static_cast<double>(atypical_) / n;
+  report.typicality_histogram = familiarity_histogram_.coarse(kRankBins);
   for (size_t k = 0; k < columns_.size(); ++k) {
     const Column& column = columns_[k];
     ParameterCalibration& p = report.parameters.emplace_back();
@@ -172,7 +172,7 @@ CalibrationReport Calibration::report() const {
     p.z_mean_error = 1 / std::sqrt(n);
     p.z_sd_error = 0.5 * std::sqrt(std::max(column.kurtosis.mean() - 1, 0.0) / n);
     p.outliers = column.outliers;
-    p.coverage = shares(column.covered, report.count);
+    p.coverage = fractions(column.covered, report.count);
     p.rank_distance = column.pit.distance_from_uniform();
     p.ranks = column.pit.coarse(kRankBins);
     for (int i = 0; i <= 60; ++i) {  // from -3 to 3
@@ -181,7 +181,7 @@ CalibrationReport Calibration::report() const {
     }
   }
   report.joint.name = "joint";
-  report.joint.coverage = shares(joint_covered_, report.count);
+  report.joint.coverage = fractions(joint_covered_, report.count);
   report.joint.rank_distance = joint_.distance_from_uniform();
   report.joint.ranks = joint_.coarse(kRankBins);
   size_t pair = 0;

@@ -1,7 +1,7 @@
 // Is a posterior right? Fed with pairs (posterior, truth) of simulated trajectories, in one pass and flat memory. For a
 // correct posterior, whatever its shape,
 //   E z = 0 and E z^2 = 1 for z = (mean - truth) / SD,   PIT = P(theta_k <= truth_k) uniform in (0, 1),
-//   the share of draws denser than the truth uniform as well (this one sees wrong couplings between parameters).
+//   the fraction of draws denser than the truth uniform as well (this one sees wrong couplings between parameters).
 // The mixture is used as it is, not cut to the box (as in the paper): what leaks over the edge is reported as mass
 // outside.
 #pragma once
@@ -28,10 +28,10 @@ struct TrajectoryScore {
   std::vector<double> kurtosis;              // (M) E_q[(theta - mean)^4] / sd^4: the spread z^2 must have if q is right
   std::vector<double> correlation;           // (M (M - 1) / 2), rows of the upper triangle
   double joint_rank = 0;                     // in (0, 1)
-  double outside = 0;                        // share of 127 draws outside the box: unbiased, coarse for one trajectory
-  double familiarity = 1;
+  double outside = 0;  // fraction of 127 draws outside the box: unbiased, coarse for one trajectory
+  double typicality = 1;
 };
-TrajectoryScore score_posterior(const Posterior& q, std::span<const double> truth, double familiarity, uint64_t seed);
+TrajectoryScore score_posterior(const Posterior& q, std::span<const double> truth, double typicality, uint64_t seed);
 
 // Mean and SD in one pass (Welford).
 class RunningMoments {
@@ -99,10 +99,10 @@ struct CalibrationReport {
   std::vector<ParameterCalibration> parameters;
   ParameterCalibration joint;
   std::vector<PairCorrelation> correlations;
-  double outside_mass = 0;  // mean share of the posterior outside the box
-  Spread familiarity;
-  double unfamiliar_share = 0;                 // below 0.01; 0.01 is expected
-  std::vector<int64_t> familiarity_histogram;  // (kRankBins) over [0, 1]
+  double outside_mass = 0;  // mean fraction of the posterior outside the box
+  Spread typicality;
+  double atypical_fraction = 0;               // below 0.01; 0.01 is expected
+  std::vector<int64_t> typicality_histogram;  // (kRankBins) over [0, 1]
   double significance = 0;  // standard errors a deviation must exceed to count (all checks together err in 1 %)
   bool failed = false;
   std::vector<std::string> verdict;  // sentences
@@ -116,7 +116,7 @@ class Calibration {
 
   void add(const TrajectoryScore& score);
   // The same from a posterior; trajectories are numbered in the order they are added.
-  void add(const Posterior& q, std::span<const double> truth, double familiarity = 1);
+  void add(const Posterior& q, std::span<const double> truth, double typicality = 1);
   int64_t count() const { return nll_.count(); }
   const Box& box() const { return box_; }
 
@@ -134,8 +134,8 @@ class Calibration {
   std::vector<std::string> names_;
   Box box_;
   bool keep_;
-  RunningMoments nll_, outside_, familiarity_;
-  int64_t unfamiliar_ = 0;
+  RunningMoments nll_, outside_, typicality_;
+  int64_t atypical_ = 0;
   FineHistogram familiarity_histogram_, joint_;
   std::array<int64_t, 4> joint_covered_ = {};
   std::vector<Column> columns_;

@@ -21,7 +21,7 @@ json to_json(const Spread& s) {
 json coverage_to_json(const ParameterCalibration& p) {
   json result = json::array();
   for (size_t i = 0; i < kCoverageLevels.size(); ++i)
-    result.push_back({{"level", kCoverageLevels[i]}, {"share", p.coverage[i]}});
+    result.push_back({{"level", kCoverageLevels[i]}, {"fraction", p.coverage[i]}});
   return result;
 }
 
@@ -64,9 +64,9 @@ std::string calibration_table(const CalibrationReport& report) {
                        report.parameters[static_cast<size_t>(pairs[i].second)].name, pairs[i].correlation.mean,
                        pairs[i].correlation.sd);
   out += fmt::format(
-      "\n{}familiarity below 0.01: {:.2f} % of the trajectories (1 % expected)\n\n",
+      "\n{}typicality below 0.01: {:.2f} % of the trajectories (1 % expected)\n\n",
       report.outside_mass > 0 ? fmt::format("mass outside the box {:.2f} %; ", 100 * report.outside_mass) : "",
-      100 * report.unfamiliar_share);
+      100 * report.atypical_fraction);
   for (const std::string& sentence : report.verdict) out += sentence + "\n";
   return out;
 }
@@ -106,11 +106,11 @@ json calibration_to_json(const CalibrationReport& report) {
                    {"findings", report.joint.findings}}},
                  {"correlations", correlations},
                  {"outside_mass", report.outside_mass},
-                 {"familiarity",
-                  {{"mean", report.familiarity.mean},
-                   {"sd", report.familiarity.sd},
-                   {"below_0.01", report.unfamiliar_share},
-                   {"histogram", report.familiarity_histogram}}},
+                 {"typicality",
+                  {{"mean", report.typicality.mean},
+                   {"sd", report.typicality.sd},
+                   {"below_0.01", report.atypical_fraction},
+                   {"histogram", report.typicality_histogram}}},
                  {"significance", report.significance},
                  {"failed", report.failed},
                  {"verdict", report.verdict}};

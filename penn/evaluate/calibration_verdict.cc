@@ -16,10 +16,10 @@ namespace penn {
 namespace {
 
 constexpr double kBiasTolerance = 0.07, kWidthTolerance = 0.07, kCoverageTolerance = 0.02, kRankTolerance = 0.04;
-constexpr double kFalseAlarm = 0.01;       // of a whole report on a correct posterior
-constexpr size_t kNinety = 2;              // place of 90 % in kCoverageLevels
-constexpr double kUnfamiliarShare = 0.05;  // of trajectories, worth a sentence; 0.01 is chance
-constexpr double kLeak = 0.1;              // mean mass outside the box worth a sentence
+constexpr double kFalseAlarm = 0.01;        // of a whole report on a correct posterior
+constexpr size_t kNinety = 2;               // place of 90 % in kCoverageLevels
+constexpr double kAtypicalFraction = 0.05;  // of trajectories, worth a sentence; 0.01 is chance
+constexpr double kLeak = 0.1;               // mean mass outside the box worth a sentence
 
 enum class Size { kNone, kSlight, kFail };
 
@@ -124,7 +124,7 @@ void judge_calibration(CalibrationReport& report) {
   report.verdict.insert(report.verdict.end(), failures.begin(), failures.end());
   if (!failures.empty())
     report.verdict.push_back(
-        "Do not trust the widths named here; train longer, or with more trajectories of this kind.");
+        "Do not trust the scales named here; train longer, or with more trajectories of this kind.");
   report.verdict.insert(report.verdict.end(), remarks.begin(), remarks.end());
   if (failures.empty() && !remarks.empty()) report.verdict.push_back("Measurable, but too small to matter in use.");
   for (const ParameterCalibration& p : report.parameters)
@@ -135,11 +135,11 @@ void judge_calibration(CalibrationReport& report) {
     report.verdict.push_back(fmt::format(
         "{} trajectories are too few for the stated tolerances; {} or more are enough.", report.count,
         static_cast<int64_t>(std::ceil(static_cast<double>(report.count) * std::pow(band / kCoverageTolerance, 2)))));
-  if (report.unfamiliar_share > kUnfamiliarShare)
+  if (report.atypical_fraction > kAtypicalFraction)
     report.verdict.push_back(
         fmt::format("{:.0f} % of the trajectories do not look like the training data (1 % would be chance): another "
                     "length, or other data than it was trained for?",
-                    100 * report.unfamiliar_share));
+                    100 * report.atypical_fraction));
   if (report.outside_mass > kLeak)
     report.verdict.push_back(
         fmt::format("{:.1f} % of the posterior mass lies outside the box on average; draws are cut to the box.",

@@ -144,7 +144,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
       const std::vector<double> truth(batch.theta.begin() + static_cast<std::ptrdiff_t>(i * M),
                                       batch.theta.begin() + static_cast<std::ptrdiff_t>((i + 1) * M));
       scores[i] =
-          score_posterior(estimates[i].posterior, truth, estimates[i].familiarity, static_cast<uint64_t>(first) + i);
+          score_posterior(estimates[i].posterior, truth, estimates[i].typicality, static_cast<uint64_t>(first) + i);
       if (options.exact)
         exact[i] = -OuPosterior(*options.exact, &batch.z[i * static_cast<size_t>(batch.length)], batch.length)
                         .log_density(truth.data());
@@ -166,7 +166,7 @@ Evaluation evaluate(const ModelContext& model, const EstimateBatch& estimate, co
   }
   const SimulationCount simulated = source->simulated();
   result.discarded = simulated.discarded;
-  result.discarded_share = simulated.discarded_share();
+  result.discarded_fraction = simulated.discarded_fraction();
   result.report = calibration.report();
   if (options.exact)
     result.exact = {{exact_nll.mean(), exact_nll.sd()},
@@ -202,7 +202,7 @@ nlohmann::ordered_json evaluation_to_json(const Evaluation& evaluation, const st
                                  {"seed", options.seed},
                                  {"length", evaluation.length},
                                  {"discarded", evaluation.discarded},
-                                 {"discarded_share", evaluation.discarded_share},
+                                 {"discarded_fraction", evaluation.discarded_fraction},
                                  {"complete", evaluation.is_complete},
                                  {"seconds", evaluation.seconds}};
   json.update(calibration_to_json(evaluation.report));
@@ -225,8 +225,8 @@ std::string evaluation_text(const Evaluation& evaluation, const std::string& mod
       fmt::format("{}: {} trajectories of {} samples in {:.1f} s{}\n", model_name, evaluation.report.count,
                   evaluation.length, evaluation.seconds, evaluation.is_complete ? "" : " (interrupted)");
   if (evaluation.discarded > 0)
-    out += fmt::format("{} diverged and were drawn anew ({:.2f} % of all draws)\n", evaluation.discarded,
-                       100 * evaluation.discarded_share);
+    out += fmt::format("{} diverged and were drawn again ({:.2f} % of all draws)\n", evaluation.discarded,
+                       100 * evaluation.discarded_fraction);
   if (evaluation.exact)
     out += fmt::format("exact posterior   {:.4f}  (SD {:.3f}); the model is {:.4f} +- {:.4f} nats behind\n",
                        evaluation.exact->nll.mean, evaluation.exact->nll.sd, evaluation.exact->gap.mean,

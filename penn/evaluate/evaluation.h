@@ -42,8 +42,8 @@ struct Evaluation {
   JsonBox training;  // of the model (training_record)
   CalibrationReport report;
   int64_t length = 0;     // samples
-  int64_t discarded = 0;  // diverged and drawn anew
-  double discarded_share = 0;
+  int64_t discarded = 0;  // diverged and drawn again
+  double discarded_fraction = 0;
   bool is_complete = true;  // false: stopped by `progress`
   std::string kernel_warning;
   double seconds = 0;

@@ -23,14 +23,16 @@ inline constexpr float kOwnFloor =
 inline constexpr float kOutputLimit = 1e4f;
 
 // Lags of autocorrelations: of asinh-scaled increments, of asinh-scaled values, of values about their mean, ...
-inline constexpr std::array kIncrementMemory = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128};
-inline constexpr std::array kValueMemory = {1, 2, 4, 8, 16, 32, 64, 128, 256};
-inline constexpr std::array kCentredMemory = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144};
-inline constexpr std::array kInnovationMemory = {1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20, 26, 34, 44, 56, 72, 96, 128};
-inline constexpr std::array kClippedMemory = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
+inline constexpr std::array kIncrementAutocorrelationLags = {1,  2,  3,  4,  5,  6,  8,  10, 12,
+                                                             16, 20, 24, 32, 48, 64, 96, 128};
+inline constexpr std::array kValueAutocorrelationLags = {1, 2, 4, 8, 16, 32, 64, 128, 256};
+inline constexpr std::array kCentredAutocorrelationLags = {1, 2, 3, 5, 8, 13, 21, 34, 55, 89, 144};
+inline constexpr std::array kInnovationAutocorrelationLags = {1,  2,  3,  4,  5,  6,  8,  10, 13,
+                                                              16, 20, 26, 34, 44, 56, 72, 96, 128};
+inline constexpr std::array kClippedAutocorrelationLags = {1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64};
 inline constexpr std::array kResponseLags = {1, 2, 4, 8, 16, 32, 64};
-inline constexpr std::array kDifferenceMemory = {1, 2, 3, 5, 8, 13, 21, 34, 55};
-inline constexpr std::array kResidualMemory = {1, 2, 3, 5, 8, 13, 21, 34, 55};
+inline constexpr std::array kDifferenceAutocorrelationLags = {1, 2, 3, 5, 8, 13, 21, 34, 55};
+inline constexpr std::array kResidualAutocorrelationLags = {1, 2, 3, 5, 8, 13, 21, 34, 55};
 inline constexpr std::array kNoiseLags = {0, 1, 2, 3, 5, 8, 13, 21, 34, 55};
 inline constexpr std::array kBlocks = {2, 4, 8, 16, 32, 64, 128};
 // Between channels, both signs: of centred values, increments, residuals.
@@ -47,16 +49,17 @@ inline bool block_fits(int64_t block, int64_t n) {
   return n / block >= 3;
 }
 
-// The law of a series: knots in rho = ln(|s| / geometric mean). Between neighbours c < c' the share above is
-// E[max(rho - c, 0) - max(rho - c', 0)] / (c' - c): an empirical distribution function with soft edges, without
-// sorting. Knots below kShareSplit give the share below instead, so that it is always the smaller part that is told.
+// The distribution of a series: knots in rho = ln(|s| / geometric mean). Between neighbours c < c' the fraction above
+// is E[max(rho - c, 0) - max(rho - c', 0)] / (c' - c): an empirical distribution function with soft edges, without
+// sorting. Knots below kFractionSplit give the fraction below instead, so that it is always the smaller part that is
+// told.
 inline constexpr std::array kKnots = {-3.0f, -2.0f, -1.4f, -0.8f, -0.4f, 0.0f, 0.3f, 0.6f,
                                       0.9f,  1.2f,  1.5f,  1.8f,  2.2f,  2.7f, 3.3f, 4.0f};
-inline constexpr float kShareSplit = 0.2f;
-inline constexpr int kShares = static_cast<int>(kKnots.size()) - 1;
-inline constexpr std::array kLawLags = {1, 16};  // increments whose law is described so
-inline constexpr int kPerLag = 7;                // numbers for every lag of SummaryOptions
-inline constexpr int kTop = 4;                   // largest values kept
+inline constexpr float kFractionSplit = 0.2f;
+inline constexpr int kFractions = static_cast<int>(kKnots.size()) - 1;
+inline constexpr std::array kDistributionLags = {1, 16};  // increments whose distribution is described so
+inline constexpr int kPerLag = 7;                         // numbers for every lag of SummaryOptions
+inline constexpr int kTop = 4;                            // largest values kept
 
 inline constexpr float kBinReach = 1.2f;    // outermost bins of the value, in its scale
 inline constexpr float kGridReach = 1.0f;   // of the grids

@@ -78,8 +78,8 @@ void put_bins(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   bin_sums(work.products, work.channels[at.first], work.n, bins, total);
   D mean_aa, mean_ww, mean_jj;  // hats sum to one, so bins sum to the whole trajectory
   for (int bin = 0; bin < bins; ++bin) mean_aa += total[bin][2], mean_ww += total[bin][4], mean_jj += total[bin][5];
-  const D prior(kBinPrior), share(kBinPrior / count);
-  mean_aa = mean_aa * share, mean_ww = mean_ww * share, mean_jj = mean_jj * share;
+  const D prior(kBinPrior), fraction(kBinPrior / count);
+  mean_aa = mean_aa * fraction, mean_ww = mean_ww * fraction, mean_jj = mean_jj * fraction;
   for (int bin = 0; bin < bins; ++bin) {
     const D *s = total[bin], W = s[0] + prior, m = s[1] / W, ww = s[4] + mean_ww, jj = s[5] + mean_jj;
     const D central = larger(s[2] - D(2) * m * s[1] + m * m * s[0], D(1e-5) * s[2]);
@@ -105,8 +105,8 @@ void put_differences(FeatureLanes& out, LaneWorkspace& work, Subject at) {
         sum[1] += W2 * W2;
       });
   for (int i = 0; i < 2; ++i) {
-    const D square =
-        put_memory(out, i == 0 ? c.a_rows : c.w_rows, 1, n - 1, kDifferenceMemory.data(), kDifferenceMemory.size());
+    const D square = put_autocorrelations(out, i == 0 ? c.a_rows : c.w_rows, 1, n - 1,
+                                          kDifferenceAutocorrelationLags.data(), kDifferenceAutocorrelationLags.size());
     out.put(log_positive((fourth[i] / D(static_cast<double>(n - 2))).narrow()) - 2.0f * log_positive(square.narrow()));
   }
 }

@@ -41,17 +41,17 @@ std::vector<int> numbers_to(int last) {
   for (int i = 1; i <= last; ++i) numbers.push_back(i);
   return numbers;
 }
-Names shares() {
+Names fractions() {
   Names names;
-  for (int i = 0; i < kShares; ++i)
-    names.push_back(fmt::format("share {} {:.3g}", kKnots[i] < kShareSplit ? "below" : "above",
+  for (int i = 0; i < kFractions; ++i)
+    names.push_back(fmt::format("fraction {} {:.3g}", kKnots[i] < kFractionSplit ? "below" : "above",
                                 std::exp((kKnots[i] + kKnots[i + 1]) / 2)));
   return names;
 }
 Names distribution(const std::string& of) {
   return each(
       of + " {}",
-      join({{"log scale*", "log rms*", "log spread", "asymmetry"}, shares(), each("largest {}", numbers_to(kTop))}));
+      join({{"log scale*", "log rms*", "log spread", "asymmetry"}, fractions(), each("largest {}", numbers_to(kTop))}));
 }
 // Coefficients of a regression on own terms and on terms of other channels, then their standard errors.
 Names coefficients(const std::string& of, const Names& own, const Names& others, const Names& of_others) {
@@ -74,30 +74,31 @@ std::vector<FeatureRow> channel_rows(const SummaryOptions& options, const Names&
            put_values,
            reference::put_values},
           {join({each("lag {} {}", options.lags,
-                      {"log scale*", "log rms*", "log spread", "share above 4", "growth", "largest", "asymmetry"}),
-                 each("lag {} {}", kLawLags, shares())}),
+                      {"log scale*", "log rms*", "log spread", "fraction above 4", "growth", "largest", "asymmetry"}),
+                 each("lag {} {}", kDistributionLags, fractions())}),
            put_lags, reference::put_lags},
-          {join({each("increment memory {}", kIncrementMemory), each("value memory {}", kValueMemory),
-                 each("centred value memory {}", kCentredMemory)}),
-           put_memories, reference::put_memories},
+          {join({each("increment autocorrelation {}", kIncrementAutocorrelationLags),
+                 each("value autocorrelation {}", kValueAutocorrelationLags),
+                 each("centred value autocorrelation {}", kCentredAutocorrelationLags)}),
+           put_all_autocorrelations, reference::put_all_autocorrelations},
           {join({{"robust slope", "robust slope, fine", "slope", "slope, fine", "rest point"},
                  distribution("innovation"),
-                 each("innovation memory {}", kInnovationMemory),
-                 each("clipped innovation memory {}", kClippedMemory),
+                 each("innovation autocorrelation {}", kInnovationAutocorrelationLags),
+                 each("clipped innovation autocorrelation {}", kClippedAutocorrelationLags),
                  each("response {} after jumps", kResponseLags)}),
            put_innovations, reference::put_innovations},
           {each("block {} {}", kBlocks, {"log scale*", "log spread"}), put_blocks, reference::put_blocks},
           {each("bin {} {}", numbers_to(options.bins),
-                {"log share", "2nd difference", "2nd difference on velocity", "log velocity square",
+                {"log fraction", "2nd difference", "2nd difference on velocity", "log velocity square",
                  "log 2nd difference square", "log 3rd difference square", "3rd difference on velocity",
-                 "3rd difference memory"}),
+                 "3rd difference autocorrelation"}),
            put_bins, reference::put_bins},
-          {join({each("2nd difference memory {}", kDifferenceMemory),
+          {join({each("2nd difference autocorrelation {}", kDifferenceAutocorrelationLags),
                  {"2nd difference log kurtosis"},
-                 each("velocity memory {}", kDifferenceMemory),
+                 each("velocity autocorrelation {}", kDifferenceAutocorrelationLags),
                  {"velocity log kurtosis"}}),
            put_differences, reference::put_differences},
-          {each("{} {}", cells(options.grid), {"log share", "2nd difference"}), put_grid, reference::put_grid},
+          {each("{} {}", cells(options.grid), {"log fraction", "2nd difference"}), put_grid, reference::put_grid},
           {join({coefficients("increment", {"1", "u", "u^2", "u^3", "u^5"}, others, {"u", "u^2", "u^3"}),
                  {"increment log unexplained"}}),
            put_first_regression, reference::put_first_regression},
@@ -111,8 +112,8 @@ std::vector<FeatureRow> channel_rows(const SummaryOptions& options, const Names&
                               others, {"u (past)", "w-", "u^3 (past)"}),
                  coefficients("local 2nd difference", {"1", "x", "w", "x w"}, others, {"x", "w", "x x"})}),
            put_second_regression, reference::put_second_regression},
-          {join({distribution("residual"), each("residual memory {}", kResidualMemory),
-                 each("residual {1} noise memory {0}", kNoiseLags, {"added", "multiplied"}),
+          {join({distribution("residual"), each("residual autocorrelation {}", kResidualAutocorrelationLags),
+                 each("residual {1} noise autocorrelation {0}", kNoiseLags, {"added", "multiplied"}),
                  each("residual {}", Names{"log size", "log roughness", "log roughness by value",
                                            "log roughness near 0", "log roughness far from 0", "roughness at 0",
                                            "log roughness at 0", "roughness on u^2", "log roughness on u^2"})}),
@@ -124,7 +125,7 @@ std::vector<FeatureRow> pair_rows(const SummaryOptions& options, const std::stri
                  correlations("residual", kCrossResidualLags)}),
            put_correlations, reference::put_correlations},
           {each("{} {}", cells(options.pair_grid),
-                {"log share", "2nd difference of " + first, "2nd difference of " + second}),
+                {"log fraction", "2nd difference of " + first, "2nd difference of " + second}),
            put_pair_grid, reference::put_pair_grid}};
 }
 

@@ -1,4 +1,4 @@
-// A robust AR(1) fit, the law and memory of its innovations, the response after jumps. Definitions:
+// A robust AR(1) fit, the distribution and memory of its innovations, the response after jumps. Definitions:
 // summary_reference.cc.
 #include "penn/features/innovation_features.h"
 
@@ -48,9 +48,9 @@ void put_innovations(FeatureLanes& out, LaneWorkspace& work, Subject at) {
 
   LaneSeries &e = work.scratch[0], &bent = work.scratch[2];
   for (int64_t t = 1; t < n; ++t) e.set(t, (c.y[t] - c.y[t - 1]) - slope.b * ((c.y[t - 1] - c.centre) - slope.rest));
-  const LogLaw law = put_law(out, e, work.logs[0], 1, n, c.own_floor(), c.value);
+  const LogDistribution distribution = put_distribution(out, e, work.logs[0], 1, n, c.own_floor(), c.value);
 
-  const F inverse = 1.0f / law.scale;
+  const F inverse = 1.0f / distribution.scale;
   D jumps(0.5), response[kResponseLags.size()];
   for (LaneSeries* s : {&e, &bent}) s->set(0, F{});
   for (int64_t t = 1; t < n; ++t) {
@@ -64,8 +64,8 @@ void put_innovations(FeatureLanes& out, LaneWorkspace& work, Subject at) {
     bent.set(t, asinh_sample(s));
     e.set(t, clamp(s, 3.0f));
   }
-  put_memory(out, bent, 1, n, kInnovationMemory.data(), kInnovationMemory.size());
-  put_memory(out, e, 1, n, kClippedMemory.data(), kClippedMemory.size());
+  put_autocorrelations(out, bent, 1, n, kInnovationAutocorrelationLags.data(), kInnovationAutocorrelationLags.size());
+  put_autocorrelations(out, e, 1, n, kClippedAutocorrelationLags.data(), kClippedAutocorrelationLags.size());
   for (size_t i = 0; i < kResponseLags.size(); ++i) {
     if (lag_fits(kResponseLags[i], n)) out.put(asinh((response[i] / jumps).narrow() * 3.0f));
     else out.repeat(1);

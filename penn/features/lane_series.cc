@@ -1,4 +1,4 @@
-// See lane_series.h: lagged products, laws, grids.
+// See lane_series.h: lagged products, distributions, grids.
 #include "penn/features/lane_series.h"
 
 namespace penn {
@@ -45,7 +45,7 @@ void lagged_sums(const LaneSeries& a, const LaneSeries& b, int64_t begin, int64_
   }
 }
 
-D put_memory(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end, const int* lags, int count) {
+D put_autocorrelations(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end, const int* lags, int count) {
   D total[1 + 32];
   int all[1 + 32] = {0};
   std::copy(lags, lags + count, all + 1);
@@ -62,7 +62,7 @@ D put_memory(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end,
 namespace {
 
 // Fixed point: a float from 16 to 32 is a whole number of 2^-19, and so are the differences of its bits. Whole numbers
-// add up without rounding: a share that is zero must be exactly zero, since its root is taken.
+// add up without rounding: a fraction that is zero must be exactly zero, since its root is taken.
 constexpr float kFixedOrigin = 24.0f;
 constexpr int64_t kFixedChunk = 1024;  // samples whose distances from knot to knot stay below 2^31
 
@@ -80,31 +80,31 @@ void hinge_sums(const LaneSeries& logs, int64_t begin, int64_t end, F shift, F l
 
 }  // namespace
 
-void put_shares(FeatureLanes& out, const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean) {
+void put_fractions(FeatureLanes& out, const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean) {
   constexpr int kCount = static_cast<int>(kKnots.size());
   static_assert(kCount % kKnotGroup == 0);
   F knots[kCount];
   for (int i = 0; i < kCount; ++i) knots[i] = splat(kFixedOrigin + kKnots[i] * kLog2e);
   const auto width = [&](int i) { return (lanes::U)lanes::as_int(knots[i + 1]) - (lanes::U)lanes::as_int(knots[i]); };
-  D share[kShares];
+  D fraction[kFractions];
   for (int64_t chunk = begin; chunk < end; chunk += kFixedChunk) {
     const int64_t stop = std::min(end, chunk + kFixedChunk);
     lanes::U sum[kCount];
     for (int i = 0; i < kCount; i += kKnotGroup)
       hinge_sums(logs, chunk, stop, kFixedOrigin - log2_mean, knots[kCount - 1], knots + i, sum + i);
-    for (int i = 0; i < kShares; ++i) {
+    for (int i = 0; i < kFractions; ++i) {
       const lanes::U below = sum[i + 1] - sum[i], all = width(i) * static_cast<uint32_t>(stop - chunk);
-      share[i] += D(lanes::to_float((lanes::I)(kKnots[i] < kShareSplit ? below : all - below)));
+      fraction[i] += D(lanes::to_float((lanes::I)(kKnots[i] < kFractionSplit ? below : all - below)));
     }
   }
-  for (int i = 0; i < kShares; ++i) {
+  for (int i = 0; i < kFractions; ++i) {
     const D all = D(lanes::to_float((lanes::I)width(i))) * D(static_cast<double>(end - begin));
-    out.put(lanes::sqrt(ramp((share[i] / all).narrow())));
+    out.put(lanes::sqrt(ramp((fraction[i] / all).narrow())));
   }
 }
 
-LogLaw put_law(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t begin, int64_t end, F floor,
-               float unit) {
+LogDistribution put_distribution(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t begin, int64_t end,
+                                 F floor, float unit) {
   D total[3];
   F top[kTop] = {floor, floor, floor, floor};
   static_assert(kTop == 4);
@@ -124,20 +124,20 @@ LogLaw put_law(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t
         }
       });
   const D count(static_cast<double>(end - begin)), m = total[0] / count;
-  const LogLaw law{m.narrow(), lanes::exp2_saturating(m.narrow())};
-  const F inverse = lanes::exp2_saturating(-law.log2_mean);
+  const LogDistribution distribution{m.narrow(), lanes::exp2_saturating(m.narrow())};
+  const F inverse = lanes::exp2_saturating(-distribution.log2_mean);
   D odd;
   sum_rows<1>(
       begin, end, &odd, [&](int64_t t, F(&sum)[1]) __attribute__((always_inline)) {
         sum[0] += signed_square(clamp(s[t] * inverse, 4.0f));
       });
-  out.put(law.log2_mean * kLn2 - std::log(unit));
+  out.put(distribution.log2_mean * kLn2 - std::log(unit));
   out.put(log_positive((total[2] / count).narrow()) * 0.5f - std::log(unit));
   out.put(lanes::sqrt(larger(total[1] / count - m * m, D()).narrow()) * kLn2);
   out.put(odd / count);
-  put_shares(out, logs, begin, end, law.log2_mean);
-  for (const F& size : top) out.put((log2_positive(size) - law.log2_mean) * kLn2);
-  return law;
+  put_fractions(out, logs, begin, end, distribution.log2_mean);
+  for (const F& size : top) out.put((log2_positive(size) - distribution.log2_mean) * kLn2);
+  return distribution;
 }
 
 }  // namespace penn

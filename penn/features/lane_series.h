@@ -90,7 +90,7 @@ struct LaneWorkspace {
   const SummaryOptions* options = nullptr;
   int64_t n = 0;
   std::vector<ChannelLanes> channels;
-  LaneSeries scratch[4], logs[kLawLags.size()];
+  LaneSeries scratch[4], logs[kDistributionLags.size()];
   ProductSums products;
   AlignedVector<float> features;  // (F, kRow)
   void resize(int64_t length, size_t channel_count, int64_t feature_count);
@@ -98,16 +98,17 @@ struct LaneWorkspace {
 
 void prepare_channel(const LaneWorkspace& work, ChannelLanes& c);  // all channels, before any row of the table
 
-// Pieces that several blocks share.
-struct LogLaw {
+// Parts that several blocks share.
+struct LogDistribution {
   F log2_mean;  // of |s|
   F scale;      // geometric mean of |s|
 };
-// Law of s over begin <= t < end: 4 + kShares + kTop features. unit: subtracted from the logarithms. Overwrites `logs`.
-LogLaw put_law(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t begin, int64_t end, F floor,
-               float unit);
-void put_shares(FeatureLanes& out, const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean);
+// Distribution of s over begin <= t < end: 4 + kFractions + kTop features. unit: subtracted from the logarithms.
+// Overwrites `logs`.
+LogDistribution put_distribution(FeatureLanes& out, const LaneSeries& s, LaneSeries& logs, int64_t begin, int64_t end,
+                                 F floor, float unit);
+void put_fractions(FeatureLanes& out, const LaneSeries& logs, int64_t begin, int64_t end, F log2_mean);
 // Autocorrelations; rows before `begin` must be zero. Returns the mean square.
-D put_memory(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end, const int* lags, int count);
+D put_autocorrelations(FeatureLanes& out, const LaneSeries& s, int64_t begin, int64_t end, const int* lags, int count);
 
 }  // namespace penn

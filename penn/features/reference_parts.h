@@ -70,7 +70,7 @@ inline double lagged(const Numbers& a, const Numbers& b, int64_t begin, int64_t 
 }
 
 template <size_t N>
-void put_memory(Output& out, const Numbers& s, int64_t begin, int64_t end, const std::array<int, N>& lags) {
+void put_autocorrelations(Output& out, const Numbers& s, int64_t begin, int64_t end, const std::array<int, N>& lags) {
   const double square = lagged(s, s, begin, end, 0);
   for (const int lag : lags) {
     if (lag_fits(lag, end - begin)) out.put(lagged(s, s, begin, end, lag) / (square + 1e-30));
@@ -85,6 +85,6 @@ struct LogMoments {
 LogMoments log_moments(const Numbers& s, int64_t begin, int64_t end, double floor);
 
 // Everything about the distribution of a series; returns its geometric mean.
-double put_law(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double unit);
+double put_distribution(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double unit);
 
 }  // namespace penn::reference

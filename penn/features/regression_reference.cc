@@ -232,7 +232,7 @@ void put_residual(Output& out, Work& work, Subject at) {
   Channel& c = work.channels[at.first];
   const int64_t n = c.n, begin = 1, end = n - 1;
   Numbers& r = c.residual;
-  const double g = put_law(out, r, begin, end, c.residual_floor, 1);
+  const double g = put_distribution(out, r, begin, end, c.residual_floor, 1);
   Numbers u(n), weight(n), by_u(n), by_uu(n), r_weight(n), r_by_u(n);
   for (int64_t t = begin; t < end; ++t) {
     r[t] = clamp(r[t], kResidualClip * g);
@@ -242,7 +242,7 @@ void put_residual(Output& out, Work& work, Subject at) {
     r_weight[t] = weight[t] * r[t], r_by_u[t] = by_u[t] * r[t];
   }
   const double square = lagged(r, r, begin, end, 0) + 1e-36;
-  for (const int k : kResidualMemory) {
+  for (const int k : kResidualAutocorrelationLags) {
     if (lag_fits(k, end - begin)) out.put(lagged(r, r, begin, end, k) / square);
     else out.repeat(1);
   }

@@ -21,7 +21,8 @@ TwoTerms two_terms(D a, D b, D d, D y0, D y1) {
 }
 
 // Autocorrelation of the noise that is added and of the noise that multiplies u. Leaves the weights in scratch[0].
-void put_noise_memory(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const LaneSeries& r, D square) {
+void put_noise_autocorrelations(FeatureLanes& out, LaneWorkspace& work, const ChannelLanes& c, const LaneSeries& r,
+                                D square) {
   const int64_t n = work.n;
   constexpr int kCount = kNoiseLags.size(), kSeries = 5;
   LaneSeries* const series[kSeries] = {&work.scratch[0], &work.scratch[1], &work.scratch[2], &work.scratch[3],
@@ -84,12 +85,14 @@ void put_residual(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
   LaneSeries& r = c.residual;
-  const LogLaw law = put_law(out, r, work.logs[0], 1, n - 1, c.residual_floor, 1.0f);
-  const F limit = law.scale * kResidualClip;
+  const LogDistribution distribution = put_distribution(out, r, work.logs[0], 1, n - 1, c.residual_floor, 1.0f);
+  const F limit = distribution.scale * kResidualClip;
   r.set(0, F{});
   for (int64_t t = 1; t < n - 1; ++t) r.set(t, smaller(larger(r[t], -limit), limit));
-  const D square = put_memory(out, r, 1, n - 1, kResidualMemory.data(), kResidualMemory.size()) + D(1e-36);
-  put_noise_memory(out, work, c, r, square);
+  const D square =
+      put_autocorrelations(out, r, 1, n - 1, kResidualAutocorrelationLags.data(), kResidualAutocorrelationLags.size()) +
+      D(1e-36);
+  put_noise_autocorrelations(out, work, c, r, square);
   put_roughness(out, c, r, work.scratch[0], square, n);
 }
 

@@ -1,8 +1,8 @@
 // Statistics of a trajectory: F numbers for any length n >= 8, averages over time that need no training and no
-// gradients. What stochastic dynamics leaves in the data is written into them once and for all systems: scales and laws
-// of increments over many lags, memory, a robust AR(1) fit and its innovations, moments of the second and third
-// difference given value and velocity, regressions of the differences on monomials and the memory of their residuals,
-// and the same across channels.
+// gradients. What stochastic dynamics leaves in the data is written into them once and for all systems: scales and
+// distributions of increments over many lags, memory, a robust AR(1) fit and its innovations, moments of the second and
+// third difference given value and velocity, regressions of the differences on monomials and the memory of their
+// residuals, and the same across channels.
 //
 //   const SummaryScaling scaling = measure_scaling(z, B, n, d);      // once, from training trajectories
 //   const Summary summary({.channels = {"x"}}, scaling);

@@ -15,14 +15,14 @@ LogMoments log_moments(const Numbers& s, int64_t begin, int64_t end, double floo
 
 namespace {
 
-void put_shares(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double log_scale) {
-  for (int i = 0; i < kShares; ++i) {
+void put_fractions(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double log_scale) {
+  for (int i = 0; i < kFractions; ++i) {
     const double low = kKnots[i], high = kKnots[i + 1];
     const double below = mean(begin, end, [&](int64_t t) {
       const double rho = std::log(std::max(std::fabs(s[t]), floor)) - log_scale;
       return ramp((high - rho) / (high - low));
     });
-    out.put(std::sqrt(low < kShareSplit ? below : std::max(1 - below, 0.0)));  // the root spreads small shares
+    out.put(std::sqrt(low < kFractionSplit ? below : std::max(1 - below, 0.0)));  // the root spreads small fractions
   }
 }
 
@@ -35,13 +35,13 @@ double asymmetry(const Numbers& s, int64_t begin, int64_t end, double scale) {
 
 }  // namespace
 
-double put_law(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double unit) {
+double put_distribution(Output& out, const Numbers& s, int64_t begin, int64_t end, double floor, double unit) {
   const LogMoments m = log_moments(s, begin, end, floor);
   out.put(m.mean - std::log(unit));
   out.put(log_rms(s, begin, end) - std::log(unit));
   out.put(m.deviation);
   out.put(asymmetry(s, begin, end, std::exp(m.mean)));
-  put_shares(out, s, begin, end, floor, m.mean);
+  put_fractions(out, s, begin, end, floor, m.mean);
   Numbers size;
   for (int64_t t = begin; t < end; ++t) size.push_back(std::max(std::fabs(s[t]), floor));
   std::sort(size.rbegin(), size.rend());
@@ -101,14 +101,14 @@ void put_lags(Output& out, Work& work, Subject at) {
     out.put(std::log(largest) - m.mean);
     out.put(asymmetry(d, k, c.n, scale));
   }
-  for (const int k : kLawLags) {
+  for (const int k : kDistributionLags) {
     if (lag_fits(k, c.n))
-      put_shares(out, increments(c, k), k, c.n, c.floor, log_moments(increments(c, k), k, c.n, c.floor).mean);
-    else out.repeat(kShares);
+      put_fractions(out, increments(c, k), k, c.n, c.floor, log_moments(increments(c, k), k, c.n, c.floor).mean);
+    else out.repeat(kFractions);
   }
 }
 
-void put_memories(Output& out, Work& work, Subject at) {
+void put_all_autocorrelations(Output& out, Work& work, Subject at) {
   Channel& c = work.channels[at.first];
   const int64_t n = c.n;
   Numbers d = increments(c, 1), x = increments(c, 0);
@@ -117,13 +117,13 @@ void put_memories(Output& out, Work& work, Subject at) {
   c.increment.assign(n, 0);
   for (int64_t t = 1; t < n; ++t) c.increment[t] = std::asinh(clamp(d[t] / d_scale, 1e9));
   for (double& v : x) v = std::asinh(clamp(v / x_scale, 1e9));
-  put_memory(out, c.increment, 1, n, kIncrementMemory);
-  put_memory(out, x, 0, n, kValueMemory);
-  put_memory(out, c.centred, 0, n, kCentredMemory);
+  put_autocorrelations(out, c.increment, 1, n, kIncrementAutocorrelationLags);
+  put_autocorrelations(out, x, 0, n, kValueAutocorrelationLags);
+  put_autocorrelations(out, c.centred, 0, n, kCentredAutocorrelationLags);
 }
 
-// d(t) = y(t) - y(t-1) = b (x(t-1) - m) + e(t) with x = y - mean; large jumps weigh little. Then the law and memory of
-// e, and where the trajectory goes after a jump.
+// d(t) = y(t) - y(t-1) = b (x(t-1) - m) + e(t) with x = y - mean; large jumps weigh little. Then the distribution and
+// memory of e, and where the trajectory goes after a jump.
 void put_innovations(Output& out, Work& work, Subject at) {
   const Channel& c = work.channels[at.first];
   const int64_t n = c.n;
@@ -142,7 +142,7 @@ void put_innovations(Output& out, Work& work, Subject at) {
   for (int64_t t = 1; t < n; ++t) e[t] = d[t] - b * (c.y[t - 1] - c.centre - m);
   for (const double slope : {b, plain}) out.put(std::asinh(30 * slope)), out.put(std::asinh(300 * slope));
   out.put(std::asinh(3 * (m + c.centre - c.unit.location) / c.unit.value));
-  const double g = put_law(out, e, 1, n, std::max(c.floor, kOwnFloor * scale), c.unit.value);
+  const double g = put_distribution(out, e, 1, n, std::max(c.floor, kOwnFloor * scale), c.unit.value);
   Numbers bent(n), clipped(n), jump(n);
   double jumps = 0.5;
   for (int64_t t = 1; t < n; ++t) {
@@ -152,8 +152,8 @@ void put_innovations(Output& out, Work& work, Subject at) {
     jumps += is_jump;
     jump[t] = is_jump > 0 ? is_jump / e[t] : 0;
   }
-  put_memory(out, bent, 1, n, kInnovationMemory);
-  put_memory(out, clipped, 1, n, kClippedMemory);
+  put_autocorrelations(out, bent, 1, n, kInnovationAutocorrelationLags);
+  put_autocorrelations(out, clipped, 1, n, kClippedAutocorrelationLags);
   for (const int k : kResponseLags) {
     double sum = 0;
     for (int64_t t = 1; t + k < n; ++t) sum += jump[t] * (c.y[t + k] - c.y[t]);
@@ -230,7 +230,7 @@ void put_differences(Output& out, Work& work, Subject at) {
   const Channel& c = work.channels[at.first];
   const int64_t n = c.n;
   for (const Numbers* s : {&c.a, &c.w}) {
-    put_memory(out, *s, 1, n - 1, kDifferenceMemory);
+    put_autocorrelations(out, *s, 1, n - 1, kDifferenceAutocorrelationLags);
     const double square = mean(1, n - 1, [&](int64_t t) { return std::pow((*s)[t], 2); });
     out.put(log_positive(mean(1, n - 1, [&](int64_t t) { return std::pow((*s)[t], 4); })) - 2 * log_positive(square));
   }

@@ -12,8 +12,8 @@ std::vector<double> summary_reference(const SummaryOptions& options, const Summa
                                       int64_t n);
 
 namespace reference {
-Features put_values, put_lags, put_memories, put_innovations, put_blocks, put_bins, put_differences, put_grid,
-    put_correlations, put_pair_grid;
+Features put_values, put_lags, put_all_autocorrelations, put_innovations, put_blocks, put_bins, put_differences,
+    put_grid, put_correlations, put_pair_grid;
 }  // namespace reference
 
 }  // namespace penn

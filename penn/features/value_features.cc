@@ -124,7 +124,7 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   const float log_value = std::log(c.value);
   alignas(64) float location[kRow];
   lanes::store(location, splat(c.location));
-  F law_mean[kLawLags.size()];
+  F distribution_mean[kDistributionLags.size()];
   const auto increments = [&](int k) {
     return k == 0 ? Increments{c.y.row(0), location, 0} : Increments{c.y.row(0), c.y.row(-k), kRow};
   };
@@ -134,10 +134,12 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, Subject at) {
       continue;
     }
     const Increments d = increments(k);
-    const size_t law = static_cast<size_t>(std::find(kLawLags.begin(), kLawLags.end(), k) - kLawLags.begin());
-    const LagMoments m = law < kLawLags.size() ? lag_moments<true>(d, k, n, c.floor, &work.logs[law])
-                                               : lag_moments<false>(d, k, n, c.floor, nullptr);
-    if (law < kLawLags.size()) law_mean[law] = m.log2_mean;
+    const size_t distribution = static_cast<size_t>(std::find(kDistributionLags.begin(), kDistributionLags.end(), k) -
+                                                    kDistributionLags.begin());
+    const LagMoments m = distribution < kDistributionLags.size()
+                             ? lag_moments<true>(d, k, n, c.floor, &work.logs[distribution])
+                             : lag_moments<false>(d, k, n, c.floor, nullptr);
+    if (distribution < kDistributionLags.size()) distribution_mean[distribution] = m.log2_mean;
     if (k == 0) c.value_scale = lanes::exp2_saturating(m.log2_mean);
     if (k == 1) c.increment_scale = lanes::exp2_saturating(m.log2_mean);
     D total[3];
@@ -151,19 +153,19 @@ void put_lags(FeatureLanes& out, LaneWorkspace& work, Subject at) {
     out.put((m.log2_largest - m.log2_mean) * kLn2);
     out.put(total[1] / count);
   }
-  for (size_t i = 0; i < kLawLags.size(); ++i) {
-    const int k = kLawLags[i];
+  for (size_t i = 0; i < kDistributionLags.size(); ++i) {
+    const int k = kDistributionLags[i];
     if (!lag_fits(k, n)) {
-      out.repeat(kShares);
+      out.repeat(kFractions);
       continue;
     }
     if (std::find(lags.begin(), lags.end(), k) == lags.end())
-      law_mean[i] = lag_moments<true>(increments(k), k, n, c.floor, &work.logs[i]).log2_mean;
-    put_shares(out, work.logs[i], k, n, law_mean[i]);
+      distribution_mean[i] = lag_moments<true>(increments(k), k, n, c.floor, &work.logs[i]).log2_mean;
+    put_fractions(out, work.logs[i], k, n, distribution_mean[i]);
   }
 }
 
-void put_memories(FeatureLanes& out, LaneWorkspace& work, Subject at) {
+void put_all_autocorrelations(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   ChannelLanes& c = work.channels[at.first];
   const int64_t n = work.n;
   const F per_increment = 1.0f / c.increment_scale, per_value = 1.0f / c.value_scale;
@@ -171,9 +173,10 @@ void put_memories(FeatureLanes& out, LaneWorkspace& work, Subject at) {
   c.increment.set(0, F{});
   for (int64_t t = 1; t < n; ++t) c.increment.set(t, asinh_sample((c.y[t] - c.y[t - 1]) * per_increment));
   for (int64_t t = 0; t < n; ++t) x.set(t, asinh_sample((c.y[t] - c.location) * per_value));
-  put_memory(out, c.increment, 1, n, kIncrementMemory.data(), kIncrementMemory.size());
-  put_memory(out, x, 0, n, kValueMemory.data(), kValueMemory.size());
-  put_memory(out, c.centred, 0, n, kCentredMemory.data(), kCentredMemory.size());
+  put_autocorrelations(out, c.increment, 1, n, kIncrementAutocorrelationLags.data(),
+                       kIncrementAutocorrelationLags.size());
+  put_autocorrelations(out, x, 0, n, kValueAutocorrelationLags.data(), kValueAutocorrelationLags.size());
+  put_autocorrelations(out, c.centred, 0, n, kCentredAutocorrelationLags.data(), kCentredAutocorrelationLags.size());
 }
 
 void put_blocks(FeatureLanes& out, LaneWorkspace& work, Subject at) {

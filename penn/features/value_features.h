@@ -5,6 +5,6 @@
 
 namespace penn {
 
-LaneFeatures put_values, put_lags, put_memories, put_blocks;
+LaneFeatures put_values, put_lags, put_all_autocorrelations, put_blocks;
 
 }  // namespace penn

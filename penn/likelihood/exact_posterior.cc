@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "penn/likelihood/lattice_quadrature.h"
-#include "penn/posterior/box_coordinates.h"
+#include "penn/likelihood/grid_quadrature.h"
+#include "penn/posterior/probit_coordinates.h"
 
 namespace penn {
 namespace {
@@ -34,17 +34,17 @@ Evidence evidence_by_quadrature(TrajectoryLikelihood& likelihood, const Box& box
   const LogFunction integrand = [&](std::span<const double> w) {
     double sum = -kHalfLogTwoPi * static_cast<double>(M);
     for (size_t k = 0; k < M; ++k) {
-      theta[k] = from_box_coordinate(w[k], box.lo[k], box.hi[k]);
+      theta[k] = from_probit_coordinate(w[k], box.lo[k], box.hi[k]);
       sum -= 0.5 * w[k] * w[k];
     }
     return sum + likelihood.log_likelihood(theta);
   };
-  LatticeOptions lattice{.tolerance = options.tolerance, .most_points = options.most_evaluations};
+  GridOptions grid{.tolerance = options.tolerance, .most_points = options.most_evaluations};
   for (const std::vector<double>& start : options.starts) {
-    lattice.starts.emplace_back();
-    for (size_t k = 0; k < M; ++k) lattice.starts.back().push_back(box_coordinate(start[k], box.lo[k], box.hi[k]));
+    grid.starts.emplace_back();
+    for (size_t k = 0; k < M; ++k) grid.starts.back().push_back(probit_coordinate(start[k], box.lo[k], box.hi[k]));
   }
-  const LatticeIntegral integral = integrate_on_lattice(integrand, M, lattice);
+  const GridIntegral integral = integrate_on_grid(integrand, M, grid);
   evidence.log_value = integral.log_value, evidence.error = integral.error;
   evidence.evaluations = integral.evaluations, evidence.modes = integral.peaks, evidence.why_not = integral.why_not;
   return evidence;

@@ -21,8 +21,8 @@ struct ModelContext {
 };
 
 struct Estimate {
-  Posterior posterior;     // in the parameters' own units
-  double familiarity = 1;  // see Familiarity in penn/model/familiarity.h: small where the network has not seen the like
+  Posterior posterior;    // in the parameters' own units
+  double typicality = 1;  // see Typicality in penn/model/typicality.h: small where the network has not seen the like
 };
 
 class Estimator {

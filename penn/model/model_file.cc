@@ -9,6 +9,7 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/half.h"
+#include "penn/base/renamed_keys.h"
 #include "penn/base/safetensors_header.h"
 #include "penn/network/network_file.h"
 #include "penn/system/describe_system.h"
@@ -21,7 +22,8 @@ using json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr int kModelFormat = 2;
+constexpr int kModelFormat = 3, kOldModelFormat = 2;  // 2: version 0.1, the same under other names
+constexpr RenamedKey kRenamedSummaryKeys[] = {{"on_lattice", "quantised"}, {"discarded_share", "discarded_fraction"}};
 constexpr int kCurveColumns = 6;
 
 json parse_entry(const SafetensorsFile& file, const std::string& key) {
@@ -45,8 +47,8 @@ void save_model(const fs::path& path, const Model& model) {
   const ModelInfo& info = model.info;
   const json summary = {{"lengths", {info.lengths.low, info.lengths.high}},
                         {"sampling", {info.sampling.low, info.sampling.high}},
-                        {"on_lattice", info.on_lattice},
-                        {"discarded_share", info.discarded_share},
+                        {"quantised", info.quantised},
+                        {"discarded_fraction", info.discarded_fraction},
                         {"validation_nll", info.validation_nll},
                         {"steps", info.steps},
                         {"trajectories", info.trajectories},
@@ -58,23 +60,22 @@ void save_model(const fs::path& path, const Model& model) {
                        {"network", to_json(info.network).dump()},
                        {"training", info.training->dump()},
                        {"summary", summary.dump()}};
-  if (!info.widths.is_empty()) metadata["widths"] = to_json(info.widths).dump();
+  if (!info.recalibration.is_empty()) metadata["recalibration"] = to_json(info.recalibration).dump();
   const NetworkTensors network(model.network, NetworkTensors::Precision::kHalf);
   std::vector<TensorView> tensors = network.views();
   const auto add = [&](const char* name, const auto& values, Shape shape) {
     using Value = typename std::decay_t<decltype(values)>::value_type;
     tensors.push_back({name, tensor_type<Value>(), std::move(shape), values.data()});
   };
-  const size_t E = info.familiarity.mean.size();
+  const size_t E = info.typicality.mean.size();
   const std::vector<double> curve = flatten(info.curve);
-  add("familiarity.mean", info.familiarity.mean, {E});
+  add("typicality.mean", info.typicality.mean, {E});
   std::vector<uint16_t> directions;  // a quarter of the file otherwise
-  for (const float value : info.familiarity.directions) directions.push_back(narrow(value));
-  tensors.push_back(
-      {"familiarity.directions", TensorType::kF16, {info.familiarity.spread.size(), E}, directions.data()});
-  add("familiarity.spread", info.familiarity.spread, {info.familiarity.spread.size()});
-  add("familiarity.inside", info.familiarity.inside, {info.familiarity.inside.size()});
-  add("familiarity.outside", info.familiarity.outside, {info.familiarity.outside.size()});
+  for (const float value : info.typicality.directions) directions.push_back(narrow(value));
+  tensors.push_back({"typicality.directions", TensorType::kF16, {info.typicality.spread.size(), E}, directions.data()});
+  add("typicality.spread", info.typicality.spread, {info.typicality.spread.size()});
+  add("typicality.inside", info.typicality.inside, {info.typicality.inside.size()});
+  add("typicality.outside", info.typicality.outside, {info.typicality.outside.size()});
   add("values.low", info.value_low, {info.value_low.size()});
   add("values.high", info.value_high, {info.value_high.size()});
   add("curve", curve, {info.curve.size(), kCurveColumns});
@@ -108,7 +109,8 @@ Model open_model(const SafetensorsFile& file) {
   if (format.rfind("penn checkpoint", 0) == 0)
     refuse("this is the checkpoint of an unfinished training, not a model", "finish it with `penn train ... --resume`");
   if (format.rfind("penn model ", 0) != 0) refuse("not a model of penn", "models are made by `penn train`");
-  if (format != fmt::format("penn model {}", kModelFormat))
+  const bool is_old = format == fmt::format("penn model {}", kOldModelFormat);
+  if (!is_old && format != fmt::format("penn model {}", kModelFormat))
     refuse(fmt::format("model format {}, this program reads {}", format.substr(11), kModelFormat),
            "train it again with this version, or use the version that made it");
 
@@ -125,11 +127,11 @@ Model open_model(const SafetensorsFile& file) {
       refuse(error.what(), error.hint());
     }
     info.training = parse_entry(file, "training");
-    const json summary = parse_entry(file, "summary");
+    const json summary = with_new_keys(parse_entry(file, "summary"), kRenamedSummaryKeys);
     info.lengths = {summary.at("lengths").at(0).get<int64_t>(), summary.at("lengths").at(1).get<int64_t>()};
     info.sampling = {summary.at("sampling").at(0).get<double>(), summary.at("sampling").at(1).get<double>()};
-    summary.at("on_lattice").get_to(info.on_lattice);
-    summary.at("discarded_share").get_to(info.discarded_share);
+    summary.at("quantised").get_to(info.quantised);
+    summary.at("discarded_fraction").get_to(info.discarded_fraction);
     summary.at("validation_nll").get_to(info.validation_nll);
     summary.at("steps").get_to(info.steps);
     summary.at("trajectories").get_to(info.trajectories);
@@ -143,20 +145,22 @@ Model open_model(const SafetensorsFile& file) {
   if (static_cast<size_t>(info.network.mixture.parameters) != M || static_cast<size_t>(info.network.inputs) != d)
     refuse(fmt::format("its network has {} inputs and {} parameters, its system {} and {}", info.network.inputs,
                        info.network.mixture.parameters, d, M));
-  const TensorInfo* directions = file.find("familiarity.directions");
+  const std::string typicality = is_old ? "familiarity." : "typicality.",  // version 0.1
+      recalibration = is_old ? "widths" : "recalibration";
+  const TensorInfo* directions = file.find(typicality + "directions");
   if (!directions || directions->shape.size() != 2)
     refuse("the statistics of the embedding are missing or have another shape");
   const size_t k = directions->shape[0], E = directions->shape[1];
-  info.familiarity.mean = file.read<float>("familiarity.mean", {E});
-  info.familiarity.directions = file.read<float>("familiarity.directions", {k, E});
-  info.familiarity.spread = file.read<float>("familiarity.spread", {k});
-  info.familiarity.inside = file.read<float>("familiarity.inside", {1001});
-  info.familiarity.outside = file.read<float>("familiarity.outside", {1001});
-  for (const auto* list : {&info.familiarity.mean, &info.familiarity.directions, &info.familiarity.spread,
-                           &info.familiarity.inside, &info.familiarity.outside})
+  info.typicality.mean = file.read<float>(typicality + "mean", {E});
+  info.typicality.directions = file.read<float>(typicality + "directions", {k, E});
+  info.typicality.spread = file.read<float>(typicality + "spread", {k});
+  info.typicality.inside = file.read<float>(typicality + "inside", {1001});
+  info.typicality.outside = file.read<float>(typicality + "outside", {1001});
+  for (const auto* list : {&info.typicality.mean, &info.typicality.directions, &info.typicality.spread,
+                           &info.typicality.inside, &info.typicality.outside})
     for (const float v : *list)
       if (!std::isfinite(v)) refuse("the statistics of the embedding are not finite");
-  for (const float v : info.familiarity.spread)
+  for (const float v : info.typicality.spread)
     if (!(v > 0)) refuse("the statistics of the embedding have a spread that is not positive");
   info.value_low = file.read<float>("values.low", {d});
   info.value_high = file.read<float>("values.high", {d});
@@ -164,11 +168,11 @@ Model open_model(const SafetensorsFile& file) {
     if (!(std::isfinite(info.value_low[c]) && std::isfinite(info.value_high[c]) &&
           info.value_low[c] <= info.value_high[c]))
       refuse("its range of observed values makes no sense");
-  if (info.on_lattice.size() != d) refuse("its description is of another number of channels");
-  if (file.metadata().count("widths")) {
-    const json entry = parse_entry(file, "widths");  // names the file itself where it fails
+  if (info.quantised.size() != d) refuse("its description is of another number of channels");
+  if (file.metadata().count(recalibration)) {
+    const json entry = parse_entry(file, recalibration);  // names the file itself where it fails
     try {
-      info.widths = width_correction_from_json(entry, M);
+      info.recalibration = recalibration_from_json(entry, M);
     } catch (const ModelError& error) {
       refuse(error.what());
     }
@@ -193,7 +197,7 @@ Model open_model(const SafetensorsFile& file) {
     }
   };
   Network network = read();
-  if (network.embedding_size() != info.familiarity.embedding_size())
+  if (network.embedding_size() != info.typicality.embedding_size())
     refuse("the statistics of the embedding do not fit the network");
   return {file.name(), std::move(info), std::move(system), observation, std::move(network)};
 }
@@ -250,14 +254,14 @@ std::string describe_model(const Model& model) {
       "\nTraining\n  {} steps, {} trajectories{}\n  validation NLL {:.4f} (in the parameters' own units)\n  discarded "
       "as divergent: {:.2f} %\n",
       info.steps, info.trajectories, info.minutes > 0 ? fmt::format(", {:.1f} minutes", info.minutes) : "",
-      info.validation_nll, 100 * info.discarded_share);
+      info.validation_nll, 100 * info.discarded_fraction);
   out += "  options:";
   for (const auto& [key, value] : info.training->items()) out += fmt::format(" {}={}", key, value.dump());
   out += "\n";
-  if (!info.widths.is_empty()) {
-    out += fmt::format("  widths of the posteriors times, measured on {} fresh trajectories of each length,\n",
-                       info.widths.trajectories);
-    out += describe_widths(info.widths, model.system);
+  if (!info.recalibration.is_empty()) {
+    out += fmt::format("  scales of the posteriors times, measured on {} fresh trajectories of each length,\n",
+                       info.recalibration.trajectories);
+    out += describe_recalibration(info.recalibration, model.system);
   }
   out += fmt::format("\nUse\n  length {} samples, sampling {}\n", range(info.lengths.low, info.lengths.high),
                      range(info.sampling.low, info.sampling.high));

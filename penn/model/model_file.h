@@ -9,8 +9,8 @@
 
 #include "penn/base/json_box.h"
 #include "penn/base/safetensors.h"
-#include "penn/model/familiarity.h"
-#include "penn/model/width_correction.h"
+#include "penn/model/recalibration.h"
+#include "penn/model/typicality.h"
 #include "penn/network/network.h"
 #include "penn/system/system.h"
 
@@ -29,15 +29,15 @@ struct ModelInfo {
   IntRange lengths;                          // trained range, samples
   Range sampling;                            // trained range
   std::vector<float> value_low, value_high;  // per channel: the 0.1 % and 99.9 % points of training observations
-  std::vector<bool> on_lattice;  // per channel: training observations lie on a lattice and repeat, as of sign(x); then
-                                 // rounding is no accident
-  double discarded_share = 0;
+  std::vector<bool> quantised;  // per channel: training observations lie on a lattice and repeat, as of sign(x); then
+                                // rounding is no accident
+  double discarded_fraction = 0;
   double validation_nll = 0;  // of the kept weights, the parameters' own units
   int64_t steps = 0, trajectories = 0;
   double minutes = 0;  // of a training whose budget was in minutes; otherwise 0, also in the curve
   std::vector<LossPoint> curve;
-  Familiarity familiarity;
-  WidthCorrection widths;  // of the posteriors
+  Typicality typicality;
+  Recalibration recalibration;  // of the posteriors
 };
 
 struct Model {

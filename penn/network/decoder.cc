@@ -70,7 +70,7 @@ void elu_backward(const float* h, const float* dh, float* delta, int64_t count) 
 Decoder::Decoder(WeightList& weights, int64_t inputs, int64_t width, int64_t blocks, int64_t outputs,
                  bool has_projection)
     : inputs_(inputs), width_(width), outputs_(outputs), has_projection_(has_projection) {
-  if (has_projection) projection_ = add_dense(weights, "decoder.stem", inputs, width);
+  if (has_projection) projection_ = add_dense(weights, "decoder.input_projection", inputs, width);
   for (int64_t k = 0; k < blocks; ++k) {
     const bool is_first = k == 0 && !has_projection;
     const std::string name = fmt::format("decoder.block{}.", k + 1);

@@ -11,7 +11,8 @@
 namespace penn {
 namespace {
 
-constexpr double kSmallestScale = 0.3, kLargestLog = 12;  // of "widths"; a width of 6e-6 of the half-range at the least
+constexpr double kSmallestScale = 0.3,
+                 kLargestLog = 12;  // of "log_scale"; a width of 6e-6 of the half-range at the least
 
 // Eight rows side by side, or one: the same code for training and inference.
 constexpr int kRows = 8;
@@ -338,7 +339,7 @@ GaussianMixture mixture_of(const MixtureShape& shape, const float* raw, std::spa
         factors[(static_cast<size_t>(j) * M + static_cast<size_t>(k)) * M + static_cast<size_t>(l)] =
             m.u[static_cast<size_t>(j) * m.upper + m.diagonal(k) + l - k];
   GaussianMixture mixture = GaussianMixture::from_factors(std::move(m.logit), std::move(m.mean), std::move(factors));
-  if (!scale_factors.empty()) mixture = mixture.with_widths(scale_factors);
+  if (!scale_factors.empty()) mixture = mixture.with_scales(scale_factors);
   return shape.precision_floor.empty() ? mixture : mixture.with_precision_floor(shape.precision_floor);
 }
 

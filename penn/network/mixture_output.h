@@ -5,8 +5,8 @@
 // upper). Component j has the weight softmax(logits)_j, the mean mu_j and the precision P_j = U_j^T U_j +
 // diag(precision_floor), U_j upper triangular. Two parameterisations:
 //   "direct", the paper's:   u_kk = softplus(scale_k),            u_kl = coupling_kl,       mu_jk = mean_jk
-//   "widths":                u_kk = 0.3 + exp(min(scale_k, 12)),  u_kl = coupling_kl u_ll,  mu_1k = mean_1k,  mu_jk =
-//   mu_1k + mean_jk / u_jkk for j > 1
+//   "log_scale":                u_kk = 0.3 + exp(min(scale_k, 12)),  u_kl = coupling_kl u_ll,  mu_1k = mean_1k,  mu_jk
+//   = mu_1k + mean_jk / u_jkk for j > 1
 // Widths of posteriors span orders of magnitude. Through the softplus the network has to learn 1/width; through the
 // exponential it learns its logarithm, which is nearly linear in the logarithms of scales, and couplings and distances
 // between components do not change when a width does: U = C diag(u) with ones on the diagonal of C, close to partial

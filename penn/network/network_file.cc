@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <string_view>
 
 #include "penn/base/error.h"
 #include "penn/base/half.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr const char *kScaling = "encoder_statistics.scaling", *kCentre = "encoder_statistics.centre",
                      *kUnit = "encoder_statistics.unit", *kLstmCentre = "encoder_lstm.input.centre",
                      *kLstmUnit = "encoder_lstm.input.unit";
+constexpr std::string_view kProjection = "decoder.input_projection";
 
 // Eleven bits are enough for a matrix whose errors average out over many inputs, and only such matrices are worth it.
 bool is_stored_as_half(const WeightBlock& block, const float* values) {
@@ -64,8 +66,11 @@ void round_as_stored(Network& network) {
 Network read_network(const SafetensorsFile& file, const NetworkOptions& options) {
   std::set<std::string> known;
   const auto read = [&]<class T>(const std::string& name, const Shape& shape, T) {
-    known.insert(kNetworkPrefix + name);
-    std::vector<T> values = file.read<T>(kNetworkPrefix + name, shape);
+    std::string stored = kNetworkPrefix + name;
+    if (const size_t at = stored.find(kProjection); at != std::string::npos && !file.find(stored))
+      stored.replace(at, kProjection.size(), "decoder.stem");  // version 0.1
+    known.insert(stored);
+    std::vector<T> values = file.read<T>(stored, shape);
     for (const T v : values)
       if (!std::isfinite(v))
         throw ModelError(

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "penn/base/error.h"
+#include "penn/base/renamed_keys.h"
 
 namespace penn {
 namespace {
@@ -21,6 +22,10 @@ void require_range(const char* name, double low, double high) {
   require(std::isfinite(low) && std::isfinite(high) && low > 0 && low <= high,
           fmt::format("{} from {} to {} is not a range of positive numbers", name, low, high));
 }
+
+// In model files of version 0.1.
+constexpr RenamedKey kRenamedNetworkKeys[] = {
+    {"least_precision", "precision_floor"}, {"link", "parameterisation"}, {"decoder_stem", "input_projection"}};
 
 }  // namespace
 
@@ -36,7 +41,7 @@ void NetworkOptions::check() const {
           fmt::format("{} precision floors for {} parameters", mixture.precision_floor.size(), mixture.parameters));
   for (const double floor : mixture.precision_floor)
     require(floor > 0 && floor <= 100, fmt::format("precision floor {}", floor));
-  require(mixture.parameterisation == "direct" || mixture.parameterisation == "widths",
+  require(mixture.parameterisation == "direct" || mixture.parameterisation == "log_scale",
           fmt::format(
               "unknown output parameterisation '{}' (known: direct, widths); train the model again with this version",
               mixture.parameterisation));
@@ -56,9 +61,9 @@ void NetworkOptions::check() const {
           fmt::format("{} coordinates for {} parameters", coordinates.size(), mixture.parameters));
   for (const std::string& one : coordinates)
     require(
-        one == "linear" || one == "box",
+        one == "linear" || one == "probit",
         fmt::format(
-            "unknown coordinates '{}' (known: linear, box); a model of another version of penn has to be trained anew",
+            "unknown coordinates '{}' (known: linear, box); a model of another version of penn has to be trained again",
             one));
   require(decoder_blocks >= 1 && decoder_blocks <= 1000, fmt::format("{} decoder blocks", decoder_blocks));
   require(decoder_width >= 1 && decoder_width <= 100000, fmt::format("decoder width {}", decoder_width));
@@ -69,7 +74,7 @@ void NetworkOptions::check() const {
 void NetworkOptions::set_precision_floor() {
   mixture.precision_floor.clear();
   for (size_t k = 0; k < static_cast<size_t>(mixture.parameters); ++k)
-    mixture.precision_floor.push_back(in_box(k) ? 1 : 3);
+    mixture.precision_floor.push_back(is_probit(k) ? 1 : 3);
 }
 
 nlohmann::json to_json(const NetworkOptions& o) {
@@ -80,20 +85,21 @@ nlohmann::json to_json(const NetworkOptions& o) {
           {"parameters", o.mixture.parameters},
           {"components", o.mixture.components},
           {"covariance", o.mixture.full ? "full" : "diagonal"},
-          {"least_precision", o.mixture.precision_floor},
+          {"precision_floor", o.mixture.precision_floor},
           {"encoders", o.encoders},
           {"encoder_settings", settings},
-          {"link", o.mixture.parameterisation},
+          {"parameterisation", o.mixture.parameterisation},
           {"coordinates", o.coordinates},
-          {"decoder_stem", o.has_input_projection},
+          {"input_projection", o.has_input_projection},
           {"decoder_blocks", o.decoder_blocks},
           {"decoder_width", o.decoder_width},
           {"length", {o.length_low, o.length_high}},
           {"sampling", {o.sampling_low, o.sampling_high}}};
 }
 
-NetworkOptions network_options_from_json(const nlohmann::json& json) {
-  require(json.is_object(), "not an object");
+NetworkOptions network_options_from_json(const nlohmann::json& stored) {
+  require(stored.is_object(), "not an object");
+  const nlohmann::json json = with_new_keys(stored, kRenamedNetworkKeys);
   NetworkOptions o;
   try {
     const nlohmann::json known = to_json(o);
@@ -117,7 +123,7 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
     const std::string covariance = json.at("covariance").get<std::string>();
     require(covariance == "full" || covariance == "diagonal", fmt::format("unknown covariance '{}'", covariance));
     o.mixture.full = covariance == "full";
-    if (const auto found = json.find("least_precision");
+    if (const auto found = json.find("precision_floor");
         found != json.end()) {  // the first model files have none, others one number for all parameters
       if (!found->is_number()) o.mixture.precision_floor = found->get<std::vector<double>>();
       else if (*found != 0)
@@ -130,14 +136,17 @@ NetworkOptions network_options_from_json(const nlohmann::json& json) {
     if (o.has_encoder("statistics")) o.statistics_version = settings.at("statistics").at("version").get<int>();
     if (o.has_encoder("lstm"))
       settings.at("lstm").at("layers").get_to(o.lstm_layers), settings.at("lstm").at("hidden").get_to(o.lstm_hidden);
-    o.mixture.parameterisation = json.at("link").get<std::string>();
+    o.mixture.parameterisation = json.at("parameterisation").get<std::string>();
+    if (o.mixture.parameterisation == "widths") o.mixture.parameterisation = "log_scale";  // version 0.1
     if (const auto found = json.find("coordinates");
         found != json.end()) {  // the first model files have none, others one word for all parameters
       if (found->is_string())
         o.coordinates.assign(static_cast<size_t>(std::clamp(o.mixture.parameters, 1, 1000)), found->get<std::string>());
       else o.coordinates = found->get<std::vector<std::string>>();
+      for (std::string& one : o.coordinates)
+        if (one == "box") one = "probit";  // version 0.1
     }
-    if (const auto found = json.find("decoder_stem"); found != json.end())
+    if (const auto found = json.find("input_projection"); found != json.end())
       o.has_input_projection = found->get<bool>();  // the first model files have none
     o.decoder_blocks = integer("decoder_blocks");
     o.decoder_width = integer("decoder_width");
@@ -162,8 +171,8 @@ NetworkOptions fast_network(int inputs, int parameters) {
   o.inputs = inputs;
   o.mixture.parameters = parameters;
   o.encoders = {"statistics"};
-  o.mixture.parameterisation = "widths";
-  o.coordinates.assign(static_cast<size_t>(parameters), "box");
+  o.mixture.parameterisation = "log_scale";
+  o.coordinates.assign(static_cast<size_t>(parameters), "probit");
   o.set_precision_floor();
   o.has_input_projection = true;
   o.decoder_blocks = 3;

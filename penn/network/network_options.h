@@ -15,7 +15,7 @@ struct MixtureShape {
   int parameters = 1;                        // M
   int components = 10;                       // N
   bool full = true;                          // covariance; else diagonal
-  std::string parameterisation = "direct";   // or "widths"
+  std::string parameterisation = "direct";   // or "log_scale"
   std::vector<double> precision_floor = {};  // (M), or empty: the paper's form
   int size() const { return components * (1 + 2 * parameters + (full ? parameters * (parameters - 1) / 2 : 0)); }
   bool operator==(const MixtureShape&) const = default;
@@ -27,15 +27,15 @@ struct NetworkOptions {
   std::vector<std::string> encoders = {"lstm"};  // side by side: "statistics", "lstm"
   int statistics_version = kSummaryVersion;
   int lstm_layers = 4, lstm_hidden = 50;
-  // Of each parameter (M), what the mixture is a mixture of: "linear", the parameter scaled to [-1, 1], or "box", its
-  // box_coordinates.h. Empty: all linear.
+  // Of each parameter (M), what the mixture is a mixture of: "linear", the parameter scaled to [-1, 1], or "probit",
+  // its probit_coordinates.h. Empty: all linear.
   std::vector<std::string> coordinates;
-  bool in_box(size_t k) const { return !coordinates.empty() && coordinates[k] == "box"; }
+  bool is_probit(size_t k) const { return !coordinates.empty() && coordinates[k] == "probit"; }
   // The precision floor that suits these coordinates: no component wider than the prior, of SD 0.58 in linear
-  // coordinates, 1 in box ones.
+  // coordinates, 1 in probit ones.
   void set_precision_floor();
-  bool all_in_box() const {
-    return !coordinates.empty() && std::count(coordinates.begin(), coordinates.end(), "box") == mixture.parameters;
+  bool all_probit() const {
+    return !coordinates.empty() && std::count(coordinates.begin(), coordinates.end(), "probit") == mixture.parameters;
   }
   bool has_input_projection = false;  // a dense layer before the first block, whose skip is then the identity
   int decoder_blocks = 6;

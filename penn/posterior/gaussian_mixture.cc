@@ -332,9 +332,9 @@ GaussianMixture GaussianMixture::unscaled(std::span<const double> lo, std::span<
   return affine(shift, scale);
 }
 
-GaussianMixture GaussianMixture::with_widths(std::span<const double> factors) const {
+GaussianMixture GaussianMixture::with_scales(std::span<const double> factors) const {
   if (factors.size() != dimension_)
-    throw Error(fmt::format("{} factors for the widths of {} parameters", factors.size(), dimension_));
+    throw Error(fmt::format("{} factors for the scales of {} parameters", factors.size(), dimension_));
   std::vector<double> narrowed = factors_;
   for (std::size_t i = 0; i < narrowed.size(); ++i) narrowed[i] /= factors[i % dimension_];  // i % m is the column
   return from_factors(log_weights_, means_, std::move(narrowed));

@@ -51,23 +51,25 @@ class GaussianMixture {
   DenseMatrix covariance() const;    // sum w_j [Sigma_j + (mu_j - mean)(mu_j - mean)^T]
   DenseMatrix correlation() const;
 
-  // ---- laws of parts ----
-  // The law of the named coordinates, in the order given (also a way to reorder them). Indices must be distinct.
+  // ---- distributions of parts ----
+  // The distribution of the named coordinates, in the order given (also a way to reorder them). Indices must be
+  // distinct.
   GaussianMixture marginal(std::span<const std::size_t> indices) const;
-  // The law of the other coordinates (in rising order), given theta[indices[i]] = values[i].
+  // The distribution of the other coordinates (in rising order), given theta[indices[i]] = values[i].
   GaussianMixture conditional(std::span<const std::size_t> indices, std::span<const double> values) const;
   NormalMixture1d marginal_1d(std::size_t index) const;
-  // The law of direction . theta.
+  // The distribution of direction . theta.
   NormalMixture1d projection(std::span<const double> direction) const;
 
-  // ---- units ---- shares of the box s in [0, 1] and raw theta = lo + (hi - lo) s, elementwise
-  // The law of theta when this is the law of s: ln q_theta(theta) = ln q_s(s) - sum_k ln(hi_k - lo_k).
+  // ---- units ---- fractions of the box s in [0, 1] and raw theta = lo + (hi - lo) s, elementwise
+  // The distribution of theta when this is the distribution of s: ln q_theta(theta) = ln q_s(s) - sum_k ln(hi_k -
+  // lo_k).
   GaussianMixture rescaled(std::span<const double> lo, std::span<const double> hi) const;
-  // The inverse: the law of s when this is the law of theta.
+  // The inverse: the distribution of s when this is the distribution of theta.
   GaussianMixture unscaled(std::span<const double> lo, std::span<const double> hi) const;
   // Every component's width in coordinate k times factors[k] > 0; weights, centres and the correlations within a
   // component stay.
-  GaussianMixture with_widths(std::span<const double> factors) const;
+  GaussianMixture with_scales(std::span<const double> factors) const;
   // Every component's precision plus diag(floor), floor (M) >= 0: none is wider than 1 / sqrt(floor_k) in coordinate k.
   GaussianMixture with_precision_floor(std::span<const double> floor) const;
 

@@ -62,10 +62,10 @@ GaussianMixture fit_mixture(std::span<const double> points, std::span<const doub
   if (d == 0 || points.size() != n * d || !(worth > 1))
     throw Error("a mixture cannot be fitted to fewer than two points");
   const double log_sum = log_sum_exp(log_weights);
-  std::vector<double> share;
-  for (double w : log_weights) share.push_back(std::exp(w - log_sum));
+  std::vector<double> fraction;
+  for (double w : log_weights) fraction.push_back(std::exp(w - log_sum));
 
-  const Moments whole = moments_of(points, d, [&](std::size_t i) { return share[i]; });
+  const Moments whole = moments_of(points, d, [&](std::size_t i) { return fraction[i]; });
   const double most = static_cast<double>(std::max<std::size_t>(1, options.most_components));
   const std::size_t N = static_cast<std::size_t>(std::clamp(worth / (20.0 * static_cast<double>(d)), 1.0, most));
   // Components begin at points drawn by weight, with the width of an N-th of the volume, and never get far narrower
@@ -76,7 +76,7 @@ GaussianMixture fit_mixture(std::span<const double> points, std::span<const doub
   DrawStream draws(options.seed);
   std::vector<double> weights(N, 1.0 / static_cast<double>(N)), cumulative;
   double running = 0;
-  for (double s : share) cumulative.push_back(running += s);
+  for (double s : fraction) cumulative.push_back(running += s);
   std::vector<std::vector<double>> means;
   for (std::size_t j = 0; j < N; ++j) {
     const auto at =
@@ -93,13 +93,13 @@ GaussianMixture fit_mixture(std::span<const double> points, std::span<const doub
   for (int iteration = 0; iteration < options.iterations; ++iteration) {
     for (std::size_t i = 0; i < n; ++i) {
       const std::span<double> row(&parts[i * N], N);
-      if (share[i] == 0) {
+      if (fraction[i] == 0) {
         std::fill(row.begin(), row.end(), 0.0);
         continue;
       }
       fitted.component_log_densities(points.subspan(i * d, d), row);
       const double sum = log_sum_exp(row);
-      for (double& r : row) r = share[i] * std::exp(r - sum);
+      for (double& r : row) r = fraction[i] * std::exp(r - sum);
     }
     for (std::size_t j = 0; j < N; ++j) {
       Moments m = moments_of(points, d, [&](std::size_t i) { return parts[i * N + j]; });

@@ -1,6 +1,6 @@
-// A Gaussian mixture fitted to weighted points by expectation and maximisation: what is left where a law can be
-// evaluated and drawn from, but is no mixture itself. Covariances are drawn towards a fraction of the points' own by as
-// many pseudo-points as there are dimensions, so that none collapses.
+// A Gaussian mixture fitted to weighted points by expectation and maximisation: what is left where a distribution can
+// be evaluated and drawn from, but is no mixture itself. Covariances are drawn towards a fraction of the points' own by
+// as many pseudo-points as there are dimensions, so that none collapses.
 #pragma once
 
 #include <cstddef>

@@ -61,8 +61,9 @@ json mixture_to_json(const GaussianMixture& q, const std::vector<std::string>& p
 NamedMixture mixture_from_json(const json& object) {
   if (!object.is_object()) throw DataError("mixture: expected a JSON object");
   if (const auto found = object.find("coordinates");
-      found != object.end() && found->dump().find("box") != std::string::npos)
-    throw DataError("mixture: its numbers are in box coordinates, not the parameters' own units",
+      found != object.end() && (found->dump().find("probit") != std::string::npos ||
+                                found->dump().find("box") != std::string::npos))  // "box": version 0.1
+    throw DataError("mixture: its numbers are in probit coordinates, not the parameters' own units",
                     "docs/inference.md says how to convert them");
   std::vector<std::string> parameters;
   std::set<std::string> seen;

@@ -18,8 +18,8 @@ struct NamedMixture {
 
 nlohmann::json mixture_to_json(const GaussianMixture& q, const std::vector<std::string>& parameters);
 
-// Other keys are ignored, so a whole `penn infer` object can be given, unless it is in box coordinates (posterior.h).
-// Throws DataError naming the entry that is wrong.
+// Other keys are ignored, so a whole `penn infer` object can be given, unless it is in probit coordinates
+// (posterior.h). Throws DataError naming the entry that is wrong.
 NamedMixture mixture_from_json(const nlohmann::json& json);
 
 }  // namespace penn

@@ -39,9 +39,9 @@ std::vector<HighestDensityLevel> highest_density_levels(const GaussianMixture& q
   values.reserve(n);
   for_each_draw(q, n, seed, [&](std::span<const double> theta) { values.push_back(q.log_density(theta)); });
   std::sort(values.begin(), values.end());
-  // The level at a share of draws below it, between order statistics.
-  const auto level = [&](double share) {
-    const double position = std::clamp(share, 0.0, 1.0) * static_cast<double>(n) - 0.5;
+  // The level at a fraction of draws below it, between order statistics.
+  const auto level = [&](double below_it) {
+    const double position = std::clamp(below_it, 0.0, 1.0) * static_cast<double>(n) - 0.5;
     const double clipped = std::clamp(position, 0.0, static_cast<double>(n - 1));
     const std::size_t below = static_cast<std::size_t>(clipped), above = std::min(below + 1, n - 1);
     const double fraction = clipped - static_cast<double>(below);

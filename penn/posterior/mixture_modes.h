@@ -20,7 +20,7 @@ struct Mode {
   // Sum of the weights of the components whose means climb here; over all modes these sum to 1. A quick, deterministic
   // measure, coarse when one wide component covers several modes.
   double weight = 0.0;
-  // Share of draws that climb here (the mass of the basin of attraction) and its standard error; NaN unless
+  // Fraction of draws that climb here (the mass of the basin of attraction) and its standard error; NaN unless
   // ModeOptions::basin_draws > 0.
   double mass = std::numeric_limits<double>::quiet_NaN();
   double mass_error = std::numeric_limits<double>::quiet_NaN();

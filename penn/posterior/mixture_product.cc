@@ -133,27 +133,27 @@ namespace {
 
 struct WeightedDraws {
   std::vector<double> theta, log_target,
-      log_weights;  // (n * M), (n), (n): ln of the target over the law they were drawn from
+      log_weights;  // (n * M), (n), (n): ln of the target over the distribution they were drawn from
 };
 
-// About n draws, as many from each of `laws`.
+// About n draws, as many from each of `distributions`.
 template <class Target>
-WeightedDraws weighted_draws(const std::vector<const GaussianMixture*>& laws, Target target, std::size_t n,
+WeightedDraws weighted_draws(const std::vector<const GaussianMixture*>& distributions, Target target, std::size_t n,
                              std::uint64_t seed) {
   DrawStream stream(seed);
-  const std::size_t m = laws[0]->dimension();
+  const std::size_t m = distributions[0]->dimension();
   WeightedDraws draws;
-  for (const GaussianMixture* law : laws) {
-    const std::vector<double> theta = law->sample(n / laws.size() + 1, stream);
+  for (const GaussianMixture* distribution : distributions) {
+    const std::vector<double> theta = distribution->sample(n / distributions.size() + 1, stream);
     draws.theta.insert(draws.theta.end(), theta.begin(), theta.end());
   }
-  std::vector<double> densities(laws.size());
+  std::vector<double> densities(distributions.size());
   for (std::size_t i = 0; i < draws.theta.size(); i += m) {
     const std::span<const double> theta{&draws.theta[i], m};
-    for (std::size_t l = 0; l < laws.size(); ++l) densities[l] = laws[l]->log_density(theta);
+    for (std::size_t l = 0; l < distributions.size(); ++l) densities[l] = distributions[l]->log_density(theta);
     draws.log_target.push_back(target(theta));
     draws.log_weights.push_back(draws.log_target.back() - log_sum_exp(densities) +
-                                std::log(static_cast<double>(laws.size())));
+                                std::log(static_cast<double>(distributions.size())));
   }
   return draws;
 }
@@ -163,22 +163,22 @@ double log_integral_of(const WeightedDraws& draws) {
   return log_sum_exp(draws.log_weights) - std::log(static_cast<double>(draws.log_weights.size()));
 }
 
-// KL(target || q) = mean over the target's law of ln [target / integral / q], weights making draws of the laws into
-// draws of the target.
+// KL(target || q) = mean over the target's distribution of ln [target / integral / q], weights making draws of the
+// distributions into draws of the target.
 double divergence_of(const GaussianMixture& q, const WeightedDraws& draws) {
   const std::size_t m = q.dimension();
   const double log_sum = log_sum_exp(draws.log_weights), log_integral = log_integral_of(draws);
   if (!std::isfinite(log_sum)) return std::numeric_limits<double>::infinity();
   double mean = 0;
   for (std::size_t i = 0; i < draws.log_weights.size(); ++i) {
-    const double share = std::exp(draws.log_weights[i] - log_sum);
-    if (share > 0) mean += share * (draws.log_target[i] - log_integral - q.log_density({&draws.theta[i * m], m}));
+    const double fraction = std::exp(draws.log_weights[i] - log_sum);
+    if (fraction > 0) mean += fraction * (draws.log_target[i] - log_integral - q.log_density({&draws.theta[i * m], m}));
   }
   return mean;
 }
 
-// The same between laws cut to where the target is finite, for draws of q itself: with the mean weight of the draws
-// inside for the integral, q's mass there cancels.
+// The same between distributions cut to where the target is finite, for draws of q itself: with the mean weight of the
+// draws inside for the integral, q's mass there cancels.
 double divergence_inside(const GaussianMixture& q, WeightedDraws draws) {
   const std::size_t m = q.dimension();
   WeightedDraws inside;

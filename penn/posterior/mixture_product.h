@@ -2,10 +2,10 @@
 //   p(theta | Z_1, ..., Z_k)  ~  prod_i q_i(theta) / prior^(k-1)  =  V^(k-1) prod_i q_i(theta)   inside the box,
 // so the prior counts once. A product of Gaussian mixtures is a Gaussian mixture, but with N^k components: it is built
 // pair by pair and reduced after each step. Before any reduction the result is exact. For coordinates in which the
-// prior is standard normal (box_coordinates.h) it is phi(u) prod_i q_i(u) / phi(u), where q_i / phi is the likelihood
-// of trajectory i. Beyond kFarthest, the last 0.13 % of the box, the tail of a mixture is no more than extrapolation,
-// and k of them multiplied can outweigh all data: there the likelihood is taken to be what it is at kFarthest. This is
-// no mixture any more; where the algebra is not close to it, a mixture is fitted to draws.
+// prior is standard normal (probit_coordinates.h) it is phi(u) prod_i q_i(u) / phi(u), where q_i / phi is the
+// likelihood of trajectory i. Beyond kFarthest, the last 0.13 % of the box, the tail of a mixture is no more than
+// extrapolation, and k of them multiplied can outweigh all data: there the likelihood is taken to be what it is at
+// kFarthest. This is no mixture any more; where the algebra is not close to it, a mixture is fitted to draws.
 #pragma once
 
 #include <algorithm>
@@ -73,10 +73,10 @@ ProductResult multiply_posteriors(const ProductDensity& product, const ProductOp
 // The exact product of two mixtures, N_a N_b components, and the logarithm of its integral.
 GaussianMixture multiply_mixtures(const GaussianMixture& a, const GaussianMixture& b, double* log_integral);
 
-// q / phi, phi the standard normal law of the coordinates in which the product's prior is one, and the logarithm of its
-// integral: q being the product of two posteriors, the posterior given both. Exact where that is no wider than phi in
-// any direction. In others it is as wide as phi (as the box, along other coordinates) and near its centre, since a
-// component wider than the prior says nothing: the quotient need not even have a finite integral there.
+// q / phi, phi the standard normal distribution of the coordinates in which the product's prior is one, and the
+// logarithm of its integral: q being the product of two posteriors, the posterior given both. Exact where that is no
+// wider than phi in any direction. In others it is as wide as phi (as the box, along other coordinates) and near its
+// centre, since a component wider than the prior says nothing: the quotient need not even have a finite integral there.
 GaussianMixture divide_by_normal_prior(const GaussianMixture& q, const ProductDensity& product, double* log_integral);
 
 }  // namespace penn

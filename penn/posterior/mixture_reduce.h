@@ -1,5 +1,6 @@
-// Fewer components, nearly the same law: light components are dropped, then pairs are replaced by the one Gaussian with
-// their mean and covariance, cheapest pair first by Runnalls' bound on the Kullback-Leibler divergence it adds,
+// Fewer components, nearly the same distribution: light components are dropped, then pairs are replaced by the one
+// Gaussian with their mean and covariance, cheapest pair first by Runnalls' bound on the Kullback-Leibler divergence it
+// adds,
 //   B(i, j) = [(w_i + w_j) ln|S_ij| - w_i ln|S_i| - w_j ln|S_j|] / 2.
 // Merging keeps the mean and the covariance of the whole mixture exactly; dropping changes them by the dropped weight.
 #pragma once

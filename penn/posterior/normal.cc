@@ -76,8 +76,8 @@ double log_normal_interval(double a, double b) {
   if (upper == -kInfinity) return -kInfinity;
   const double ratio = log_normal_cdf(a) - upper;
   // -expm1 keeps the digits of a narrow interval; when even those are gone, density times width.
-  const double share = -std::expm1(ratio);
-  if (share > 0.0) return upper + std::log(share);
+  const double fraction = -std::expm1(ratio);
+  if (fraction > 0.0) return upper + std::log(fraction);
   const double middle = 0.5 * (a + b);
   return -0.5 * middle * middle - kHalfLogTwoPi + std::log(b - a);
 }

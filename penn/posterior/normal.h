@@ -1,5 +1,5 @@
-// The standard normal law, safe in both tails: cdf, its logarithm, its inverse, the mass of an interval and a draw
-// from an interval, also where the plain cdf is 0 or 1 in double precision.
+// The standard normal distribution, safe in both tails: cdf, its logarithm, its inverse, the mass of an interval and a
+// draw from an interval, also where the plain cdf is 0 or 1 in double precision.
 #pragma once
 
 #include <limits>
@@ -25,7 +25,7 @@ double normal_quantile_from_log(double log_p);
 // ln P(a < Z < b), a < b; either may be infinite.
 double log_normal_interval(double a, double b);
 
-// The point that leaves the share u in (0, 1) of the mass of (a, b) to its left; always inside [a, b].
+// The point that leaves the fraction u in (0, 1) of the mass of (a, b) to its left; always inside [a, b].
 double normal_interval_quantile(double a, double b, double u);
 
 // ln sum exp(values), -inf when all are -inf.

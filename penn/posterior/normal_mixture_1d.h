@@ -1,4 +1,4 @@
-// A mixture of normals on the line: the law of one parameter, or of one combination of parameters.
+// A mixture of normals on the line: the distribution of one parameter, or of one combination of parameters.
 //   cdf(x) = sum_j w_j Phi((x - mu_j) / sd_j)
 #pragma once
 

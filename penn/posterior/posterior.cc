@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "penn/base/error.h"
-#include "penn/posterior/box_coordinates.h"
 #include "penn/posterior/mixture_box.h"
 #include "penn/posterior/normal.h"
+#include "penn/posterior/probit_coordinates.h"
 
 namespace penn {
 namespace {
@@ -42,14 +42,14 @@ std::array<QuadraturePoint, n> gauss_legendre() {
 // By the trapezoidal rule on every component, which for smooth functions of a normal variable converges faster than any
 // power of the step.
 template <class Function>
-double expectation(const NormalMixture1d& q, bool in_box, Function f) {
+double expectation(const NormalMixture1d& q, bool is_probit, Function f) {
   constexpr double kReach = 7;  // in standard deviations; beyond is 3e-12 of the mass
   constexpr double kWidest = 50;
   double sum = 0;
   for (std::size_t j = 0; j < q.components(); ++j) {
     // Phi(u) changes over distances of 1, phi over the component's own; where that is beyond kWidest, Phi is a step to
     // the component, and a coarse one will do.
-    const double step = 0.5 / (in_box ? std::clamp(q.component_sd(j), 1.0, kWidest) : 1.0);
+    const double step = 0.5 / (is_probit ? std::clamp(q.component_sd(j), 1.0, kWidest) : 1.0);
     for (double z = -kReach; z <= kReach; z += step)
       sum += q.weight(j) * step * normal_density(z) * f(q.component_mean(j) + z * q.component_sd(j));
   }
@@ -82,38 +82,38 @@ double probit_covariance(double a, double b, double rho) {
   return std::abs(rho) < 0.2 ? integrate(few) : std::abs(rho) < 0.6 ? integrate(some) : integrate(many);
 }
 
-double MarginalLaw::log_density(double x) const {
-  if (!in_box_) return mixture_.log_density(x);
+double Marginal::log_density(double x) const {
+  if (!is_probit_) return mixture_.log_density(x);
   if (!is_inside(x, lo_, hi_)) return -kInfinity;
-  const double u = box_coordinate(x, lo_, hi_);
-  return mixture_.log_density(u) - log_box_slope(u, lo_, hi_);
+  const double u = probit_coordinate(x, lo_, hi_);
+  return mixture_.log_density(u) - log_probit_slope(u, lo_, hi_);
 }
 
-double MarginalLaw::cdf(double x) const {
-  if (!in_box_) return mixture_.cdf(x);
+double Marginal::cdf(double x) const {
+  if (!is_probit_) return mixture_.cdf(x);
   return x <= lo_ ? 0 : x >= hi_ ? 1 : mixture_.cdf(normal_quantile((x - lo_) / (hi_ - lo_)));
 }
 
-double MarginalLaw::survival(double x) const {
-  if (!in_box_) return mixture_.survival(x);
+double Marginal::survival(double x) const {
+  if (!is_probit_) return mixture_.survival(x);
   return x <= lo_ ? 1 : x >= hi_ ? 0 : mixture_.survival(normal_quantile((x - lo_) / (hi_ - lo_)));
 }
 
-double MarginalLaw::quantile(double p) const {
+double Marginal::quantile(double p) const {
   const double u = mixture_.quantile(p);
-  return in_box_ ? from_box_coordinate(u, lo_, hi_) : u;
+  return is_probit_ ? from_probit_coordinate(u, lo_, hi_) : u;
 }
 
-double MarginalLaw::mean() const {
-  if (!in_box_) return mixture_.mean();
-  double share = 0;
+double Marginal::mean() const {
+  if (!is_probit_) return mixture_.mean();
+  double fraction = 0;
   for (std::size_t j = 0; j < mixture_.components(); ++j)
-    share += mixture_.weight(j) * normal_cdf(mixture_.component_mean(j) / std::hypot(1.0, mixture_.component_sd(j)));
-  return lo_ + (hi_ - lo_) * share;
+    fraction += mixture_.weight(j) * normal_cdf(mixture_.component_mean(j) / std::hypot(1.0, mixture_.component_sd(j)));
+  return lo_ + (hi_ - lo_) * fraction;
 }
 
-double MarginalLaw::sd() const {
-  if (!in_box_) return mixture_.sd();
+double Marginal::sd() const {
+  if (!is_probit_) return mixture_.sd();
   const double centre = (mean() - lo_) / (hi_ - lo_);
   double variance = 0;
   for (std::size_t j = 0; j < mixture_.components(); ++j) {
@@ -124,10 +124,10 @@ double MarginalLaw::sd() const {
   return (hi_ - lo_) * std::sqrt(variance);
 }
 
-double MarginalLaw::kurtosis() const {
+double Marginal::kurtosis() const {
   const double centre = mean(), scale = sd();
-  return expectation(mixture_, in_box_, [&](double u) {
-    const double d = ((in_box_ ? from_box_coordinate(u, lo_, hi_) : u) - centre) / scale;
+  return expectation(mixture_, is_probit_, [&](double u) {
+    const double d = ((is_probit_ ? from_probit_coordinate(u, lo_, hi_) : u) - centre) / scale;
     return d * d * d * d;
   });
 }
@@ -141,48 +141,48 @@ Posterior::Posterior(GaussianMixture mixture, Coordinates coordinates, Box box)
 Posterior::Posterior(GaussianMixture mixture, Coordinate all, Box box)
     : Posterior(std::move(mixture), Coordinates(box.lo.size(), all), box) {}
 
-bool Posterior::all_in_box() const {
-  return std::all_of(coordinates_.begin(), coordinates_.end(), [](Coordinate c) { return c == Coordinate::kBox; });
+bool Posterior::all_probit() const {
+  return std::all_of(coordinates_.begin(), coordinates_.end(), [](Coordinate c) { return c == Coordinate::kProbit; });
 }
 
 Box Posterior::coordinate_box() const {
   Box box = box_;
   for (std::size_t k = 0; k < dimension(); ++k)
-    if (in_box(k)) box.lo[k] = -kInfinity, box.hi[k] = kInfinity;
+    if (is_probit(k)) box.lo[k] = -kInfinity, box.hi[k] = kInfinity;
   return box;
 }
 
 std::vector<double> Posterior::to_coordinates(std::span<const double> theta) const {
   std::vector<double> u(theta.begin(), theta.end());
   for (std::size_t k = 0; k < u.size(); ++k)
-    if (in_box(k)) u[k] = box_coordinate(u[k], box_.lo[k], box_.hi[k]);
+    if (is_probit(k)) u[k] = probit_coordinate(u[k], box_.lo[k], box_.hi[k]);
   return u;
 }
 
 std::vector<double> Posterior::from_coordinates(std::span<const double> u) const {
   std::vector<double> theta(u.begin(), u.end());
   for (std::size_t k = 0; k < theta.size(); ++k)
-    if (in_box(k)) theta[k] = from_box_coordinate(theta[k], box_.lo[k], box_.hi[k]);
+    if (is_probit(k)) theta[k] = from_probit_coordinate(theta[k], box_.lo[k], box_.hi[k]);
   return theta;
 }
 
 double Posterior::log_density(std::span<const double> theta) const {
   for (std::size_t k = 0; k < theta.size(); ++k)
-    if (in_box(k) && !is_inside(theta[k], box_.lo[k], box_.hi[k])) return -kInfinity;
+    if (is_probit(k) && !is_inside(theta[k], box_.lo[k], box_.hi[k])) return -kInfinity;
   return log_density_at(to_coordinates(theta));
 }
 
 double Posterior::log_density_at(std::span<const double> u) const {
   double log_slopes = 0;
   for (std::size_t k = 0; k < u.size(); ++k)
-    if (in_box(k)) log_slopes += log_box_slope(u[k], box_.lo[k], box_.hi[k]);
+    if (is_probit(k)) log_slopes += log_probit_slope(u[k], box_.lo[k], box_.hi[k]);
   return mixture_.log_density(u) - log_slopes;
 }
 
 std::vector<double> Posterior::mean() const {
   std::vector<double> mean = mixture_.mean();
   for (std::size_t k = 0; k < dimension(); ++k)
-    if (in_box(k)) mean[k] = marginal(k).mean();
+    if (is_probit(k)) mean[k] = marginal(k).mean();
   return mean;
 }
 
@@ -190,7 +190,7 @@ DenseMatrix Posterior::covariance() const {
   const std::size_t M = dimension();
   DenseMatrix total(M, M);
   std::vector<std::vector<double>>
-      centres;  // of the components, in units of the box where it is one of box coordinates
+      centres;  // of the components, in units of the box where it is one of probit coordinates
   std::vector<double> mean(M, 0.0);
   for (std::size_t j = 0; j < components(); ++j) {
     const DenseMatrix s = mixture_.component_covariance(j);
@@ -198,20 +198,20 @@ DenseMatrix Posterior::covariance() const {
     for (std::size_t k = 0; k < M; ++k) {
       root[k] = std::sqrt(1 + s(k, k));
       a[k] = centre[k] / root[k];
-      if (in_box(k)) centre[k] = normal_cdf(a[k]);
+      if (is_probit(k)) centre[k] = normal_cdf(a[k]);
       mean[k] += weight(j) * centre[k];
     }
     for (std::size_t k = 0; k < M; ++k)
       for (std::size_t l = k; l < M; ++l) {
         double c = s(k, l);
-        if (in_box(k) && in_box(l)) c = probit_covariance(a[k], a[l], c / (root[k] * root[l]));
-        else if (in_box(k)) c *= normal_density(a[k]) / root[k];
-        else if (in_box(l)) c *= normal_density(a[l]) / root[l];
+        if (is_probit(k) && is_probit(l)) c = probit_covariance(a[k], a[l], c / (root[k] * root[l]));
+        else if (is_probit(k)) c *= normal_density(a[k]) / root[k];
+        else if (is_probit(l)) c *= normal_density(a[l]) / root[l];
         total(k, l) += weight(j) * c;
       }
     centres.push_back(std::move(centre));
   }
-  const auto width = [&](std::size_t k) { return in_box(k) ? box_.hi[k] - box_.lo[k] : 1.0; };
+  const auto width = [&](std::size_t k) { return is_probit(k) ? box_.hi[k] - box_.lo[k] : 1.0; };
   for (std::size_t k = 0; k < M; ++k)
     for (std::size_t l = k; l < M; ++l) {
       for (std::size_t j = 0; j < components(); ++j)
@@ -226,14 +226,14 @@ DenseMatrix Posterior::correlation() const {
   return correlation_of(covariance());
 }
 
-MarginalLaw Posterior::marginal(std::size_t k) const {
+Marginal Posterior::marginal(std::size_t k) const {
   return {mixture_.marginal_1d(k), coordinates_[k], box_.lo[k], box_.hi[k]};
 }
 
 Posterior Posterior::conditional(std::span<const std::size_t> indices, std::span<const double> values) const {
   std::vector<double> at(values.begin(), values.end());
   for (std::size_t i = 0; i < at.size(); ++i)
-    if (in_box(indices[i])) at[i] = box_coordinate(at[i], box_.lo[indices[i]], box_.hi[indices[i]]);
+    if (is_probit(indices[i])) at[i] = probit_coordinate(at[i], box_.lo[indices[i]], box_.hi[indices[i]]);
   Box rest;
   Coordinates coordinates;
   for (std::size_t k = 0; k < dimension(); ++k)
@@ -255,18 +255,18 @@ std::vector<double> Posterior::sample(std::size_t n, DrawStream& draws) const {
   std::vector<double> theta = mixture_.sample(n, draws);
   const std::size_t M = dimension();
   for (std::size_t i = 0; i < theta.size(); ++i)
-    if (in_box(i % M)) theta[i] = from_box_coordinate(theta[i], box_.lo[i % M], box_.hi[i % M]);
+    if (is_probit(i % M)) theta[i] = from_probit_coordinate(theta[i], box_.lo[i % M], box_.hi[i % M]);
   return theta;
 }
 
 double Posterior::outside_mass() const {
-  if (all_in_box()) return 0;
+  if (all_probit()) return 0;
   return std::clamp(1 - box_mass(mixture_, coordinate_box(), {.relative_error = 2e-3, .max_points = 2048}).mass(), 0.0,
                     1.0);
 }
 
 PosteriorInBox::PosteriorInBox(Posterior posterior) : posterior_(std::move(posterior)) {
-  if (!posterior_.all_in_box()) cut_.emplace_back(posterior_.mixture(), posterior_.coordinate_box());
+  if (!posterior_.all_probit()) cut_.emplace_back(posterior_.mixture(), posterior_.coordinate_box());
 }
 
 double PosteriorInBox::log_density(std::span<const double> theta) const {
@@ -287,7 +287,7 @@ TruncatedDraws PosteriorInBox::sample(std::size_t n, DrawStream& draws) const {
 
 std::vector<std::string> coordinate_names(const Coordinates& coordinates) {
   std::vector<std::string> names;
-  for (const Coordinate c : coordinates) names.push_back(c == Coordinate::kBox ? "box" : "linear");
+  for (const Coordinate c : coordinates) names.push_back(c == Coordinate::kProbit ? "probit" : "linear");
   return names;
 }
 

@@ -1,7 +1,7 @@
 // The posterior as its readers meet it, in the parameters' own units: a Gaussian mixture in coordinates u, one for each
 // parameter.
 //   Linear: u is the parameter itself, the paper's form. The mixture leaks over the edges of the box.
-//   Box (box_coordinates.h): theta_k = lo_k + (hi_k - lo_k) Phi(u_k). Nothing lies outside, and everything stays in
+//   Box (probit_coordinates.h): theta_k = lo_k + (hi_k - lo_k) Phi(u_k). Nothing lies outside, and everything stays in
 //   closed form: ln q(theta) = ln q_u(u) - sum_k ln d theta_k / d u_k; quantiles, draws and conditionals through u;
 //   moments by
 //     E Phi(u) = Phi(a),  Cov(Phi(u), Phi(v)) = Phi_2(a, b; rho) - Phi(a) Phi(b),  Cov(Phi(u), x) = s_ux phi(a) /
@@ -20,18 +20,18 @@
 
 namespace penn {
 
-enum class Coordinate { kLinear, kBox };
+enum class Coordinate { kLinear, kProbit };
 using Coordinates = std::vector<Coordinate>;  // (M)
 
 // Cov(Phi(x), Phi(y)) = Phi_2(a, b; rho) - Phi(a) Phi(b), to 1e-7 or better for |rho| <= 0.95; no digits are lost where
 // it is small.
 double probit_covariance(double a, double b, double rho);
 
-// The law of one parameter.
-class MarginalLaw {
+// The distribution of one parameter.
+class Marginal {
  public:
-  MarginalLaw(NormalMixture1d mixture, Coordinate coordinate, double lo, double hi)
-      : mixture_(std::move(mixture)), in_box_(coordinate == Coordinate::kBox), lo_(lo), hi_(hi) {}
+  Marginal(NormalMixture1d mixture, Coordinate coordinate, double lo, double hi)
+      : mixture_(std::move(mixture)), is_probit_(coordinate == Coordinate::kProbit), lo_(lo), hi_(hi) {}
 
   double log_density(double x) const;
   double cdf(double x) const;
@@ -44,7 +44,7 @@ class MarginalLaw {
 
  private:
   NormalMixture1d mixture_;
-  bool in_box_;
+  bool is_probit_;
   double lo_, hi_;
 };
 
@@ -55,8 +55,8 @@ class Posterior {
 
   const GaussianMixture& mixture() const { return mixture_; }  // in its coordinates
   const Coordinates& coordinates() const { return coordinates_; }
-  bool in_box(std::size_t k) const { return coordinates_[k] == Coordinate::kBox; }
-  bool all_in_box() const;  // then nothing lies outside
+  bool is_probit(std::size_t k) const { return coordinates_[k] == Coordinate::kProbit; }
+  bool all_probit() const;  // then nothing lies outside
   const Box& box() const { return box_; }
   std::size_t dimension() const { return mixture_.dimension(); }
   std::size_t components() const { return mixture_.components(); }
@@ -67,20 +67,20 @@ class Posterior {
       std::span<const double> theta) const;  // a theta on the edge or beyond it: just inside
   std::vector<double> from_coordinates(std::span<const double> u) const;
 
-  double log_density(std::span<const double> theta) const;  // -inf where a parameter in box coordinates lies outside
+  double log_density(std::span<const double> theta) const;  // -inf where a parameter in probit coordinates lies outside
   double log_density_at(std::span<const double> u) const;   // the same, of theta, at the point with coordinates u
   std::vector<double> mean() const;                         // the point estimate
   DenseMatrix covariance() const;
   DenseMatrix correlation() const;
-  MarginalLaw marginal(std::size_t k) const;
-  // The law of the other parameters, in rising order, given theta[indices[i]] = values[i].
+  Marginal marginal(std::size_t k) const;
+  // The distribution of the other parameters, in rising order, given theta[indices[i]] = values[i].
   Posterior conditional(std::span<const std::size_t> indices, std::span<const double> values) const;
   // Local maxima of the mixture in its own coordinates, told in the parameters' units.
   std::vector<Mode> modes(const ModeOptions& options = {}) const;
 
   std::vector<double> sample(std::size_t n, DrawStream& draws) const;  // (n * M), as the mixture is
   double outside_mass() const;                                         // of the box
-  Box coordinate_box() const;  // the box in coordinates: all of the line where they are box coordinates
+  Box coordinate_box() const;  // the box in coordinates: all of the line where they are probit coordinates
 
  private:
   GaussianMixture mixture_;
@@ -88,7 +88,7 @@ class Posterior {
   Box box_;
 };
 
-// The posterior cut to its box, which is the posterior itself where all coordinates are box coordinates.
+// The posterior cut to its box, which is the posterior itself where all coordinates are probit coordinates.
 class PosteriorInBox {
  public:
   explicit PosteriorInBox(Posterior posterior);
@@ -97,9 +97,9 @@ class PosteriorInBox {
 
  private:
   Posterior posterior_;
-  std::vector<TruncatedMixture> cut_;  // in coordinates; none where all are box coordinates
+  std::vector<TruncatedMixture> cut_;  // in coordinates; none where all are probit coordinates
 };
 
-std::vector<std::string> coordinate_names(const Coordinates& coordinates);  // "linear", "box"
+std::vector<std::string> coordinate_names(const Coordinates& coordinates);  // "linear", "probit"
 
 }  // namespace penn

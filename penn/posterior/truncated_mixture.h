@@ -33,7 +33,7 @@ class TruncatedMixture {
 
   // Bounded work: a component with at least 5 % of its mass inside is drawn by rejection (exact; at most 400 tries);
   // the others, and the unlucky, by choosing among 64 sequential proposals according to their weights, followed by
-  // three Gibbs sweeps, each of which leaves the truncated law unchanged.
+  // three Gibbs sweeps, each of which leaves the truncated distribution unchanged.
   TruncatedDraws sample(std::size_t n, DrawStream& draws) const;
 
  private:

@@ -33,7 +33,7 @@ struct SimulatorOptions {
 
 struct SimulationCount {
   int64_t kept = 0, discarded = 0;  // discarded: left the finite numbers; theta and noise were drawn again
-  double discarded_share() const {
+  double discarded_fraction() const {
     return kept + discarded ? static_cast<double>(discarded) / static_cast<double>(kept + discarded) : 0;
   }
 };

@@ -40,7 +40,7 @@ ordered_json manifest(const Simulator& simulator, const SimulatorOptions& option
       {"fixed", options.fixed},
       {"sampling", sampling.is_single() ? ordered_json(sampling.low) : ordered_json({sampling.low, sampling.high})},
       {"discarded", count.discarded},
-      {"discarded_share", count.discarded_share()},
+      {"discarded_fraction", count.discarded_fraction()},
       {"kernel", simulator.kernel_description()},
       {"system_text", system.text},
   };

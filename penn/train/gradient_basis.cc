@@ -10,10 +10,10 @@
 namespace penn {
 namespace {
 
-constexpr float kMemory = 0.95f;  // of the running means, per observation
+constexpr float kMeanDecay = 0.95f;  // of the running means, per observation
 constexpr int64_t kSmallest = 9, kLargest = 4096;
 
-// Rows [first, last) of the upper triangle of mean (n, n): mean = kMemory mean + factor a a^T, a (n, k).
+// Rows [first, last) of the upper triangle of mean (n, n): mean = kMeanDecay mean + factor a a^T, a (n, k).
 void observe_side(MatrixView a, int64_t n, int64_t k, float factor, int64_t first, int64_t last, float* mean) {
   thread_local AlignedVector<float> product;
   const int64_t width = n - first;
@@ -23,7 +23,7 @@ void observe_side(MatrixView a, int64_t n, int64_t k, float factor, int64_t firs
   for (int64_t i = first; i < last; ++i)
     for (int64_t j = i; j < n; ++j)
       mean[i * n + j] =
-          kMemory * mean[i * n + j] + factor * product[static_cast<size_t>((i - first) * width + j - first)];
+          kMeanDecay * mean[i * n + j] + factor * product[static_cast<size_t>((i - first) * width + j - first)];
 }
 
 void mirror(AlignedVector<float>& mean, int64_t n) {
@@ -72,7 +72,7 @@ GradientBasis::GradientBasis(int64_t rows, int64_t columns)
       right_basis_(right_.size()) {}
 
 void GradientBasis::observe(const float* g, float scale, int64_t first, int64_t last) {
-  const float factor = (1 - kMemory) * scale * scale;
+  const float factor = (1 - kMeanDecay) * scale * scale;
   observe_side(rows_of(g, columns_), rows_, columns_, factor, first, last, left_.data());
   observe_side(transposed(g, columns_), columns_, rows_, factor, columns_ * first / rows_, columns_ * last / rows_,
                right_.data());

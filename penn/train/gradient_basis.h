@@ -22,8 +22,8 @@ class GradientBasis {
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
 
-  // Running means of G G^T (rows [first, last)) and G^T G (rows scaled to the same share of its columns). scale: of the
-  // gradient.
+  // Running means of G G^T (rows [first, last)) and G^T G (rows scaled to the same fraction of its columns). scale: of
+  // the gradient.
   void observe(const float* gradient, float scale, int64_t first, int64_t last);
   // From the first gradient; later steps turn it.
   void set_basis(const float* gradient);

@@ -18,10 +18,10 @@ constexpr int64_t kGradientColumns = 128;  // of a weight matrix, in one task
 
 }  // namespace
 
-BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryBatch> pieces,
+BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryBatch> chunks,
                              std::span<const float> theta, const LossTerms& terms, int threads) {
   int64_t B = 0;
-  for (const TrajectoryBatch& piece : pieces) B += piece.count;
+  for (const TrajectoryBatch& chunk : chunks) B += chunk.count;
   const size_t E = static_cast<size_t>(network.embedding_size()), K = static_cast<size_t>(network.output_size()),
                rows = static_cast<size_t>(B);
   if (rows_ != B || gradient_.size() != network.weights().size()) {
@@ -35,22 +35,22 @@ BatchLoss Gradients::compute(const Network& network, std::span<const TrajectoryB
   log_q_.resize(rows);
   bad_.resize(rows);
   weights_.resize(rows * static_cast<size_t>(network.options().mixture.components));
-  encoded_.resize(pieces.size());
+  encoded_.resize(chunks.size());
   int64_t first = 0;
-  for (size_t i = 0; i < pieces.size(); first += pieces[i].count, ++i)
-    network.embed(pieces[i].z.data(), pieces[i].count, pieces[i].length, pieces[i].sampling.data(),
+  for (size_t i = 0; i < chunks.size(); first += chunks[i].count, ++i)
+    network.embed(chunks[i].z.data(), chunks[i].count, chunks[i].length, chunks[i].sampling.data(),
                   embedding_.data() + first * network.embedding_size(), encoded_[i], threads,
-                  pieces[i].features.empty() ? nullptr : pieces[i].features.data());
+                  chunks[i].features.empty() ? nullptr : chunks[i].features.data());
 
   BatchLoss loss = forward(network, theta, terms.auxiliary, B, threads);
   if (loss.good == 0) return loss;
   const float scale = -1.0f / static_cast<float>(loss.good);
   for (float& g : draw_) g *= scale;
-  if (terms.balance > 0) add_balance(network.options().mixture, terms.balance, B);
+  if (terms.load_balancing > 0) add_load_balancing(network.options().mixture, terms.load_balancing, B);
   backward(network, B, threads);
   if (!network.has_trained_encoder()) return loss;
   first = 0;
-  for (size_t i = 0; i < pieces.size(); first += pieces[i].count, ++i)
+  for (size_t i = 0; i < chunks.size(); first += chunks[i].count, ++i)
     network.embed_backward(dembedding_.data() + first * network.embedding_size(), encoded_[i], gradient_.data(),
                            threads);
   return loss;
@@ -77,7 +77,7 @@ BatchLoss Gradients::forward(const Network& network, std::span<const float> thet
 
 // With S_j the sum of weight_j over the batch: d/d logit_bi of -(1/N) sum_j ln S_j = -(1/N) (w_bi / S_i - w_bi sum_j
 // w_bj / S_j).
-void Gradients::add_balance(const MixtureShape& shape, double balance, int64_t B) {
+void Gradients::add_load_balancing(const MixtureShape& shape, double load_balancing, int64_t B) {
   const size_t N = static_cast<size_t>(shape.components), K = static_cast<size_t>(shape.size());
   std::vector<double> inverse(N, 0.0);
   for (size_t i = 0; i < weights_.size(); ++i) inverse[i % N] += weights_[i];
@@ -87,14 +87,14 @@ void Gradients::add_balance(const MixtureShape& shape, double balance, int64_t B
     double sum = 0;
     for (size_t j = 0; j < N; ++j) sum += w[j] * inverse[j];
     for (size_t j = 0; j < N; ++j)
-      draw_[b * K + j] -= static_cast<float>(balance / static_cast<double>(N) * w[j] * (inverse[j] - sum));
+      draw_[b * K + j] -= static_cast<float>(load_balancing / static_cast<double>(N) * w[j] * (inverse[j] - sum));
   }
 }
 
 void Gradients::backward(const Network& network, int64_t B, int threads) {
   if (network.has_trained_encoder()) {
     dembedding_.resize(embedding_.size());
-    std::fill(gradient_.begin(), gradient_.end(), 0.0f);  // pieces add to the encoder's
+    std::fill(gradient_.begin(), gradient_.end(), 0.0f);  // chunks add to the encoder's
   }
   float* dembedding = network.has_trained_encoder() ? dembedding_.data() : nullptr;
   const int64_t rows = tile_rows(B, threads);

@@ -22,7 +22,7 @@ namespace penn {
 inline constexpr int64_t kShardRows = 96;
 
 struct LossTerms {
-  double balance = 0, auxiliary = 0;
+  double load_balancing = 0, auxiliary = 0;
 };
 
 struct BatchLoss {
@@ -33,18 +33,18 @@ struct BatchLoss {
 // Memory that is kept from step to step.
 class Gradients {
  public:
-  // A step's trajectories, in pieces of one length each; theta (B, M) in the network's coordinates. Sets gradient() to
+  // A step's trajectories, in chunks of one length each; theta (B, M) in the network's coordinates. Sets gradient() to
   // that of the mean loss.
-  BatchLoss compute(const Network& network, std::span<const TrajectoryBatch> pieces, std::span<const float> theta,
+  BatchLoss compute(const Network& network, std::span<const TrajectoryBatch> chunks, std::span<const float> theta,
                     const LossTerms& terms, int threads);
   std::span<const float> gradient() const { return gradient_; }
 
  private:
   BatchLoss forward(const Network& network, std::span<const float> theta, double auxiliary, int64_t B, int threads);
-  void add_balance(const MixtureShape& shape, double balance, int64_t B);
+  void add_load_balancing(const MixtureShape& shape, double load_balancing, int64_t B);
   void backward(const Network& network, int64_t B, int threads);
 
-  std::vector<LstmEncoder::State> encoded_;  // of each piece
+  std::vector<LstmEncoder::State> encoded_;  // of each chunk
   Decoder::State decoded_;
   int64_t rows_ = 0;  // that decoded_ has room for
   AlignedVector<float> embedding_, dembedding_, raw_, draw_, gradient_;

@@ -2,23 +2,23 @@
 
 #include <cmath>
 
-#include "penn/posterior/box_coordinates.h"
+#include "penn/posterior/probit_coordinates.h"
 
 namespace penn {
 
 NetworkCoordinates::NetworkCoordinates(const System& system, const NetworkOptions& network) {
   for (size_t k = 0; k < system.parameters.size(); ++k)
-    parameters_.push_back({system.parameters[k].range, network.in_box(k)});
+    parameters_.push_back({system.parameters[k].range, network.is_probit(k)});
 }
 
-std::vector<float> NetworkCoordinates::of(std::span<const TrajectoryBatch> pieces) const {
+std::vector<float> NetworkCoordinates::of(std::span<const TrajectoryBatch> chunks) const {
   std::vector<float> out;
-  for (const TrajectoryBatch& piece : pieces)
-    for (size_t i = 0; i < piece.theta.size(); ++i) {
-      const auto& [range, in_box] = parameters_[i % parameters_.size()];
-      const double theta = piece.theta[i];
-      out.push_back(static_cast<float>(in_box ? box_coordinate(theta, range.low, range.high)
-                                              : 2 * (theta - range.low) / (range.high - range.low) - 1));
+  for (const TrajectoryBatch& chunk : chunks)
+    for (size_t i = 0; i < chunk.theta.size(); ++i) {
+      const auto& [range, is_probit] = parameters_[i % parameters_.size()];
+      const double theta = chunk.theta[i];
+      out.push_back(static_cast<float>(is_probit ? probit_coordinate(theta, range.low, range.high)
+                                                 : 2 * (theta - range.low) / (range.high - range.low) - 1));
     }
   return out;
 }
@@ -28,9 +28,9 @@ double NetworkCoordinates::log_slope(std::span<const TrajectoryBatch> sets) cons
   for (const TrajectoryBatch& set : sets) {
     count += static_cast<double>(set.count);
     for (size_t i = 0; i < set.theta.size(); ++i) {
-      const auto& [range, in_box] = parameters_[i % parameters_.size()];
-      sum += in_box ? log_box_slope(box_coordinate(set.theta[i], range.low, range.high), range.low, range.high)
-                    : std::log((range.high - range.low) / 2);
+      const auto& [range, is_probit] = parameters_[i % parameters_.size()];
+      sum += is_probit ? log_probit_slope(probit_coordinate(set.theta[i], range.low, range.high), range.low, range.high)
+                       : std::log((range.high - range.low) / 2);
     }
   }
   return sum / count;
@@ -38,8 +38,8 @@ double NetworkCoordinates::log_slope(std::span<const TrajectoryBatch> sets) cons
 
 double NetworkCoordinates::expected_log_slope() const {
   double sum = 0;
-  for (const auto& [range, in_box] : parameters_)
-    sum += std::log(range.high - range.low) - (in_box ? kHalfLogTwoPi + 0.5 : std::log(2.0));
+  for (const auto& [range, is_probit] : parameters_)
+    sum += std::log(range.high - range.low) - (is_probit ? kHalfLogTwoPi + 0.5 : std::log(2.0));
   return sum;
 }
 

@@ -1,5 +1,5 @@
-// The parameters as the network knows them: scaled to [-1, 1], or in box coordinates
-// (penn/posterior/box_coordinates.h).
+// The parameters as the network knows them: scaled to [-1, 1], or in probit coordinates
+// (penn/posterior/probit_coordinates.h).
 #pragma once
 
 #include <span>
@@ -13,8 +13,8 @@ namespace penn {
 class NetworkCoordinates {
  public:
   NetworkCoordinates(const System& system, const NetworkOptions& network);
-  // Of all pieces, one after the other: (B, M).
-  std::vector<float> of(std::span<const TrajectoryBatch> pieces) const;
+  // Of all chunks, one after the other: (B, M).
+  std::vector<float> of(std::span<const TrajectoryBatch> chunks) const;
   // What takes an NLL in the network's coordinates to the parameters' own units: the mean over trajectories of ln d
   // theta / d coordinate; and its expectation over the prior.
   double log_slope(std::span<const TrajectoryBatch> sets) const;
@@ -23,7 +23,7 @@ class NetworkCoordinates {
  private:
   struct One {
     Range range;
-    bool in_box;
+    bool is_probit;
   };
   std::vector<One> parameters_;
 };

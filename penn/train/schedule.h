@@ -9,22 +9,22 @@
 
 namespace penn {
 
-// From 1 at share 0 to 0 at share 1.
-inline double half_cosine(double share) {
-  return 0.5 * (1 + std::cos(std::numbers::pi * std::clamp(share, 0.0, 1.0)));
+// From 1 at fraction 0 to 0 at fraction 1.
+inline double half_cosine(double fraction) {
+  return 0.5 * (1 + std::cos(std::numbers::pi * std::clamp(fraction, 0.0, 1.0)));
 }
 
-// share in [0, 1]: linear warm-up, then half a cosine down to 0.
-inline double learning_rate_at(const TrainOptions& options, double share) {
+// fraction in [0, 1]: linear warm-up, then half a cosine down to 0.
+inline double learning_rate_at(const TrainOptions& options, double fraction) {
   if (options.constant_rate) return options.learning_rate;
-  share = std::clamp(share, 0.0, 1.0);
-  if (share < options.warm_up) return options.learning_rate * std::max(share / options.warm_up, 0.01);
-  return options.learning_rate * half_cosine((share - options.warm_up) / (1 - options.warm_up));
+  fraction = std::clamp(fraction, 0.0, 1.0);
+  if (fraction < options.warm_up) return options.learning_rate * std::max(fraction / options.warm_up, 0.01);
+  return options.learning_rate * half_cosine((fraction - options.warm_up) / (1 - options.warm_up));
 }
 
 // The lesson makes the components useful, all of them; one that goes on keeps them alike.
-inline double lesson_at(const TrainOptions& options, double share) {
-  return options.lesson * half_cosine(share / options.lesson_share);
+inline double auxiliary_loss_at(const TrainOptions& options, double fraction) {
+  return options.auxiliary_loss * half_cosine(fraction / options.auxiliary_fraction);
 }
 
 }  // namespace penn

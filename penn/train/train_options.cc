@@ -6,17 +6,24 @@
 #include <nlohmann/json.hpp>
 
 #include "penn/base/error.h"
+#include "penn/base/renamed_keys.h"
 
 namespace penn {
 namespace {
 
-// With more parameters box coordinates are better for some of them and worse for others (docs/notes/recipe.md); between
-// 8 and 11 nothing was measured.
-constexpr size_t kMostInBox = 8;
+// With more parameters probit coordinates are better for some of them and worse for others (docs/notes/recipe.md);
+// between 8 and 11 nothing was measured.
+constexpr size_t kMostProbit = 8;
 
 bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
+
+// In models and checkpoints of version 0.1.
+constexpr RenamedKey kRenamedTrainKeys[] = {{"calibration", "recalibration"},
+                                            {"balance", "load_balancing"},
+                                            {"lesson", "auxiliary_loss"},
+                                            {"lesson_share", "auxiliary_fraction"}};
 
 }  // namespace
 
@@ -36,8 +43,9 @@ nlohmann::ordered_json to_json(const TrainOptions& o) {
   return json;
 }
 
-TrainOptions train_options_from_json(const nlohmann::json& json) {
+TrainOptions train_options_from_json(const nlohmann::json& stored) {
   try {
+    const nlohmann::json json = with_new_keys(stored, kRenamedTrainKeys);
     TrainOptions o;
     for_each_option([&]<class T>(const TrainOption<T>& option) {
       const nlohmann::json& value = json.at(option.name);
@@ -45,6 +53,7 @@ TrainOptions train_options_from_json(const nlohmann::json& json) {
         o.*option.member = {value.at(0).get<int64_t>(), value.at(1).get<int64_t>()};
       else value.get_to(o.*option.member);
     });
+    if (o.coordinates == "box") o.coordinates = "probit";  // version 0.1
     return o;
   } catch (const nlohmann::json::exception& error) {
     throw ModelError(fmt::format("training options: {}", error.what()));
@@ -63,7 +72,7 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   TrainOptions o;
   o.preset = preset;
   o.lengths = system.simulation.length;
-  if (system.parameters.size() > kMostInBox) o.coordinates = "auto";
+  if (system.parameters.size() > kMostProbit) o.coordinates = "auto";
   if (preset == "fast") return o;
   if (preset != "paper") throw UsageError(fmt::format("unknown preset '{}'", preset), "presets: fast, paper");
   o.lengths = {system.simulation.length.high, system.simulation.length.high};  // the paper trains at one length
@@ -77,15 +86,15 @@ TrainOptions preset_options(const std::string& preset, const System& system) {
   o.constant_rate = true;
   o.clip = 0;
   o.ema = 0;
-  o.balance = 0;
-  o.lesson = 0;
-  o.calibration = 0;
+  o.load_balancing = 0;
+  o.auxiliary_loss = 0;
+  o.recalibration = 0;
   return o;
 }
 
 std::vector<std::string> coordinates_of(const std::string& text, const System& system) {
-  std::vector<std::string> list(system.parameters.size(), text == "box" ? "box" : "linear");
-  if (text == "box" || text == "linear" || text == "auto") return list;
+  std::vector<std::string> list(system.parameters.size(), text == "probit" ? "probit" : "linear");
+  if (text == "probit" || text == "linear" || text == "auto") return list;
   for (size_t begin = 0; begin <= text.size();) {
     const size_t end = std::min(text.find(',', begin), text.size());
     const std::string name = text.substr(begin, end - begin);
@@ -94,7 +103,7 @@ std::vector<std::string> coordinates_of(const std::string& text, const System& s
     if (found == system.parameters.end())
       throw UsageError(fmt::format("--coordinates {}: '{}' is no parameter of {}", text, name, system.name),
                        "box, linear, auto, or names of parameters: a,b,c");
-    list[static_cast<size_t>(found - system.parameters.begin())] = "box";
+    list[static_cast<size_t>(found - system.parameters.begin())] = "probit";
     begin = end + 1;
   }
   return list;
@@ -117,10 +126,10 @@ NetworkOptions network_for(const TrainOptions& options, const System& system, in
   return network;
 }
 
-int64_t calibration_count(const TrainOptions& options, int64_t trajectories) {
-  if (options.calibration >= 0) return options.calibration;
-  const int64_t share = std::min<int64_t>(trajectories / 50, 24000);
-  return !options.dataset.empty() || share < 2000 ? 0 : share;
+int64_t recalibration_count(const TrainOptions& options, int64_t trajectories) {
+  if (options.recalibration >= 0) return options.recalibration;
+  const int64_t count = std::min<int64_t>(trajectories / 50, 24000);
+  return !options.dataset.empty() || count < 2000 ? 0 : count;
 }
 
 void check_options(const TrainOptions& o) {
@@ -146,9 +155,9 @@ void check_options(const TrainOptions& o) {
   if (o.epochs > 0 && o.dataset.empty())
     throw UsageError("--epochs needs a fixed data set: fresh trajectories have no epochs",
                      "add --dataset N, or use --minutes or --steps");
-  if (o.calibration > 0 && o.calibration < 1000)
-    throw UsageError(fmt::format("widths cannot be told from {} trajectories", o.calibration),
-                     "give --calibration 1000 or more, or 0 for none");
+  if (o.recalibration > 0 && o.recalibration < 1000)
+    throw UsageError(fmt::format("scales cannot be measured on {} trajectories", o.recalibration),
+                     "give --recalibration 1000 or more, or 0 for none");
   if (o.lengths.low < 8 || o.lengths.low > o.lengths.high)
     throw UsageError(fmt::format("the length range {}:{} is empty or below 8 samples", o.lengths.low, o.lengths.high));
   if (!o.dataset.empty() && !o.lengths.is_single())

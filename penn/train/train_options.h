@@ -23,20 +23,20 @@ struct TrainOptions {
   std::vector<std::string> encoders;  // side by side; empty: the preset's
   int64_t components = 10;
   std::string covariance = "full";
-  std::string coordinates = "box";
+  std::string coordinates = "probit";
   std::string
       dataset;       // "": fresh trajectories for every batch; else a fixed set: a number of trajectories, or a folder
   IntRange lengths;  // samples per trajectory
   int64_t validation = 2000;
-  int64_t calibration = -1;  // -1: by the budget (calibration_count)
+  int64_t recalibration = -1;  // -1: by the budget (recalibration_count)
   std::string optimiser = "soap";
   double learning_rate = 2e-3;
   uint64_t seed = 1;
-  bool constant_rate = false;  // else warm-up and cosine decay to 0 at the end of the budget
-  double warm_up = 0.02;       // share of the budget
-  double balance = 0.3;        // the load-balancing loss (gradients.h); fades with the rate
-  double lesson = 0.5;         // the per-component loss (gradients.h)
-  double lesson_share = 0.5;   // of the budget, over which it fades
+  bool constant_rate = false;       // else warm-up and cosine decay to 0 at the end of the budget
+  double warm_up = 0.02;            // fraction of the budget
+  double load_balancing = 0.3;      // the load-balancing loss (gradients.h); fades with the rate
+  double auxiliary_loss = 0.5;      // the per-component loss (gradients.h)
+  double auxiliary_fraction = 0.5;  // of the budget, over which it fades
   double weight_decay = 0;
   double clip = 1;           // of the gradient's norm; 0: none
   double ema = 0.999;        // of the weights that are validated and kept; 0: none
@@ -87,8 +87,8 @@ void for_each_option(F&& f) {
       "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   text("length", &O::lengths, {}, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   number("validation", &O::validation, 100, 1e7, "Trajectories of the validation set");
-  number("calibration", &O::calibration, -1, 1e6,
-         "Fresh trajectories on which the widths of the posteriors are set at the end, over all lengths (default: a "
+  number("recalibration", &O::recalibration, -1, 1e6,
+         "Fresh trajectories on which the scales of the posteriors are set at the end, over all lengths (default: a "
          "fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and "
          "with --dataset); 0: none");
   text("optimiser", &O::optimiser, {"soap", "adam"}, "soap (default: Adam in the gradients' own basis) or adam");
@@ -96,9 +96,9 @@ void for_each_option(F&& f) {
   number("seed", &O::seed, -1, kNoLimit, "Seed of all random numbers");
   number("constant_rate", &O::constant_rate, 0, 1);
   number("warm_up", &O::warm_up, 0, 1);
-  number("balance", &O::balance, 0, kMost);
-  number("lesson", &O::lesson, 0, kMost);
-  number("lesson_share", &O::lesson_share, 1e-9, 1);
+  number("load_balancing", &O::load_balancing, 0, kMost);
+  number("auxiliary_loss", &O::auxiliary_loss, 0, kMost);
+  number("auxiliary_fraction", &O::auxiliary_fraction, 1e-9, 1);
   number("weight_decay", &O::weight_decay, 0, 1);
   number("clip", &O::clip, 0, kMost);
   number("ema", &O::ema, 0, 1);
@@ -121,7 +121,7 @@ NetworkOptions network_for(const TrainOptions& options, const System& system, in
 // For a training that has seen so many trajectories: a fiftieth of them, at most 24,000, over all lengths; or none
 // where they are too few to tell a width (2,000), or where the training was given a fixed set: it must not learn from
 // more.
-int64_t calibration_count(const TrainOptions& options, int64_t trajectories);
+int64_t recalibration_count(const TrainOptions& options, int64_t trajectories);
 
 // Throws UsageError where the values make no sense together.
 void check_options(const TrainOptions& options);

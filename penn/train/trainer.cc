@@ -13,8 +13,8 @@
 #include "penn/base/error.h"
 #include "penn/base/files.h"
 #include "penn/base/parallel.h"
-#include "penn/evaluate/measure_widths.h"
-#include "penn/model/measure_familiarity.h"
+#include "penn/evaluate/recalibrate.h"
+#include "penn/model/measure_typicality.h"
 #include "penn/network/mixture_output.h"
 #include "penn/network/network_file.h"
 #include "penn/train/gradients.h"
@@ -66,8 +66,8 @@ class Trainer {
   TrainResult run() {
     TrainResult result;
     if (loop()) {
-      save();  // also here: setting the widths takes its time and may be interrupted
-      result.model = finished_model(result.widths_problem);
+      save();  // also here: recalibration takes its time and may be interrupted
+      result.model = finished_model(result.recalibration_problem);
     }
     if (result.model && !run_.model.empty()) {
       save_model(run_.model, *result.model);
@@ -76,7 +76,7 @@ class Trainer {
       fs::remove(checkpoint_path(run_.model), ignored);
     }
     result.progress = progress_;
-    result.simulating_share = simulating_share();
+    result.simulating_fraction = simulating_fraction();
     rusage usage = {};
     getrusage(RUSAGE_SELF, &usage);
     result.peak_memory = static_cast<int64_t>(usage.ru_maxrss) * 1024;
@@ -92,14 +92,14 @@ class Trainer {
   // False: stopped.
   bool loop() {
     double saved = seconds_now();
-    while (share_of_budget() < 1) {
+    while (fraction_of_budget() < 1) {
       if (run_.should_stop()) {
         save();
         return false;
       }
       step();
       // Validations are spread evenly over the budget; the last one falls on its end.
-      const bool is_due = share_of_budget() * options_.validations >= progress_.validations + 1;
+      const bool is_due = fraction_of_budget() * options_.validations >= progress_.validations + 1;
       if (is_due) validate();
       else show();
       if (seconds_now() - saved >
@@ -113,15 +113,15 @@ class Trainer {
   }
 
   void step() {
-    const double start = seconds_now(), share = share_of_budget();
-    data_.fill(progress_.step, pieces_);
+    const double start = seconds_now(), fraction = fraction_of_budget();
+    data_.fill(progress_.step, chunks_);
     simulating_ += seconds_now() - start;
     // What keeps the components in use fades, the balance with the rate, so that the end of a training minimises the
     // NLL alone.
-    const double rate = learning_rate_at(options_, share);
-    const LossTerms terms{.balance = options_.balance * rate / options_.learning_rate,
-                          .auxiliary = lesson_at(options_, share)};
-    const BatchLoss loss = gradients_.compute(network_, pieces_, coordinates_.of(pieces_), terms, threads_);
+    const double rate = learning_rate_at(options_, fraction);
+    const LossTerms terms{.load_balancing = options_.load_balancing * rate / options_.learning_rate,
+                          .auxiliary = auxiliary_loss_at(options_, fraction)};
+    const BatchLoss loss = gradients_.compute(network_, chunks_, coordinates_.of(chunks_), terms, threads_);
     progress_.bad_rows += loss.bad;
     if (loss.good > 0 && std::isfinite(loss.nll) &&
         optimiser_.step(network_.weights(), gradients_.gradient(), rate, threads_)) {
@@ -150,7 +150,7 @@ class Trainer {
     ++progress_.validations;
     progress_.curve.push_back({progress_.seconds / 60, static_cast<double>(progress_.step),
                                static_cast<double>(progress_.step * options_.batch), train_nll(), nll,
-                               learning_rate_at(options_, share_of_budget())});
+                               learning_rate_at(options_, fraction_of_budget())});
     show(true);
     progress_.train_nll = progress_.train_count = 0;
     if (std::isfinite(nll)) keep_as_good();
@@ -189,8 +189,8 @@ class Trainer {
                   "use a smaller learning rate, or narrower parameter ranges");
   }
 
-  // None: stopped while the widths were set.
-  std::optional<Model> finished_model(std::string& widths_problem) {
+  // None: stopped during recalibration.
+  std::optional<Model> finished_model(std::string& recalibration_problem) {
     if (best_.empty())
       throw Error("training gave no usable network: every validation was not finite",
                   "use a smaller learning rate, or narrower parameter ranges");
@@ -205,7 +205,7 @@ class Trainer {
     info.training = to_json(options_);
     info.lengths = options_.lengths;
     info.sampling = system_.simulation.sampling;
-    info.discarded_share = progress_.simulated.discarded_share();
+    info.discarded_fraction = progress_.simulated.discarded_fraction();
     info.validation_nll = validation_nll(model.network);
     info.steps = progress_.step;
     info.trajectories = progress_.step * options_.batch;
@@ -215,26 +215,26 @@ class Trainer {
       for (LossPoint& p : info.curve)
         p.minutes = 0;  // the same options, the same file: the clock is in MODEL.csv alone
     measure_values(data_.validation(), info.value_low, info.value_high);
-    info.on_lattice = find_lattices(data_.validation());
-    info.familiarity = measure_familiarity(model.network, data_.fresh(), data_.validation(), threads_);
-    const int64_t count = calibration_count(options_, info.trajectories);
+    info.quantised = find_quantised_channels(data_.validation());
+    info.typicality = measure_typicality(model.network, data_.fresh(), data_.validation(), threads_);
+    const int64_t count = recalibration_count(options_, info.trajectories);
     if (count == 0) return model;
-    WidthOptions widths{.count = count, .threads = threads_};
-    widths.progress = [&](int64_t done, int64_t all) {
+    RecalibrationOptions options{.count = count, .threads = threads_};
+    options.progress = [&](int64_t done, int64_t all) {
       show(false, static_cast<double>(done) / static_cast<double>(all));
       return !run_.should_stop();
     };
     try {
-      const std::optional<WidthCorrection> measured = measure_widths(model, widths);
+      const std::optional<Recalibration> measured = recalibrate(model, options);
       if (!measured) return {};
-      info.widths = *measured;
+      info.recalibration = *measured;
     } catch (const std::exception& error) {
-      widths_problem = error.what();  // hours of training must not be lost to a failure here
+      recalibration_problem = error.what();  // hours of training must not be lost to a failure here
     }
     return model;
   }
 
-  double share_of_budget() const {
+  double fraction_of_budget() const {
     if (options_.minutes > 0) return progress_.seconds / (60 * options_.minutes);
     const int64_t steps = options_.steps > 0 ? options_.steps : options_.epochs * data_.steps_per_epoch();
     return static_cast<double>(progress_.step) / static_cast<double>(steps);
@@ -242,18 +242,18 @@ class Trainer {
   double train_nll() const {
     return progress_.train_count > 0 ? progress_.train_nll / progress_.train_count : std::nan("");
   }
-  double simulating_share() const { return seconds_here_ > 0 ? simulating_ / seconds_here_ : 0; }
+  double simulating_fraction() const { return seconds_here_ > 0 ? simulating_ / seconds_here_ : 0; }
 
-  void show(bool is_validation = false, double calibrated = -1) const {
+  void show(bool is_validation = false, double recalibrated = -1) const {
     if (!report_) return;
-    TrainStatus status{.progress = &progress_, .share = std::min(1.0, share_of_budget())};
-    status.seconds_left = status.share > 0 ? progress_.seconds / status.share - progress_.seconds : 0;
+    TrainStatus status{.progress = &progress_, .fraction = std::min(1.0, fraction_of_budget())};
+    status.seconds_left = status.fraction > 0 ? progress_.seconds / status.fraction - progress_.seconds : 0;
     status.trajectories_per_second =
         seconds_here_ > 0 ? static_cast<double>(steps_here_ * options_.batch) / seconds_here_ : 0;
-    status.simulating_share = simulating_share();
+    status.simulating_fraction = simulating_fraction();
     status.train_nll = train_nll();
     status.is_validation = is_validation;
-    status.calibrated = calibrated;
+    status.recalibrated = recalibrated;
     report_(status);
   }
 
@@ -290,7 +290,7 @@ class Trainer {
   NetworkCoordinates coordinates_;
   Optimiser optimiser_;
   Gradients gradients_;
-  std::vector<TrajectoryBatch> pieces_;  // of the step
+  std::vector<TrajectoryBatch> chunks_;  // of the step
   Progress progress_;
   SimulationCount simulated_before_;  // by processes that this one goes on from
   std::vector<float> best_, good_weights_;

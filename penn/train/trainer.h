@@ -25,21 +25,22 @@ struct TrainRun {
 // What the caller may show while it runs.
 struct TrainStatus {
   const Progress* progress = nullptr;
-  double share = 0;  // of the budget
+  double fraction = 0;  // of the budget
   double seconds_left = 0;
-  double trajectories_per_second = 0, simulating_share = 0;
+  double trajectories_per_second = 0, simulating_fraction = 0;
   double train_nll = 0;        // since the last validation, the parameters' own units
   bool is_validation = false;  // a new row of the loss curve has just been added
-  double calibrated = -1;      // share of the last step, which sets the widths of the posteriors; -1: it has not begun
+  double recalibrated = -1;  // fraction of the last step, which sets the scales of the posteriors; -1: it has not begun
 };
 using TrainReport = std::function<void(const TrainStatus&)>;
 
 struct TrainResult {
   std::optional<Model> model;  // none: stopped; --resume goes on
   Progress progress;
-  double simulating_share = 0;
-  int64_t peak_memory = 0;     // bytes
-  std::string widths_problem;  // why the widths of the posteriors could not be set; the model is there all the same
+  double simulating_fraction = 0;
+  int64_t peak_memory = 0;            // bytes
+  std::string recalibration_problem;  // why the scales of the posteriors could not be recalibrated; the model is there
+                                      // all the same
 };
 
 TrainResult train(const System& system, int observation, const TrainRun& run, const TrainReport& report = nullptr);

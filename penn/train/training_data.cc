@@ -33,7 +33,7 @@ TrainingData::TrainingData(const System& system, int observation, const TrainOpt
                                                      {.seed = options.seed, .threads = threads, .length = lengths.low},
                                                      options.dataset_size()));
   } else {
-    // A step that sees one length alone pulls the widths of all others along: with a range, every step has several.
+    // A step that sees one length alone pulls the scales of all others along: with a range, every step has several.
     if (!lengths.is_single())
       for (lengths_per_step_ = kLengthsPerStep; options.batch % lengths_per_step_ != 0;) lengths_per_step_ /= 2;
     stream_ = make_fresh_stream(system, observation, {.seed = options.seed, .threads = threads},
@@ -60,17 +60,17 @@ void TrainingData::keep_features(const Network& network) {
   const int64_t F = network.statistics()->size(), row = all.length * all.channels;
   if (all.count * F > std::max(all.count * row, kMostKept)) return;  // computed in every step then: the same bits
   all.features.resize(static_cast<size_t>(all.count * F));
-  constexpr int64_t kPiece = 512;  // trajectories at a time: what is needed in between stays small
-  for (int64_t first = 0; first < all.count; first += kPiece)
-    network.statistics()->encode(all.z.data() + first * row, std::min(kPiece, all.count - first), all.length,
+  constexpr int64_t kChunk = 512;  // trajectories at a time: what is needed in between stays small
+  for (int64_t first = 0; first < all.count; first += kChunk)
+    network.statistics()->encode(all.z.data() + first * row, std::min(kChunk, all.count - first), all.length,
                                  all.features.data() + first * F, F, threads_);
   if (!network.has_trained_encoder()) std::vector<float>().swap(all.z);
 }
 
-void TrainingData::fill(int64_t step, std::vector<TrajectoryBatch>& pieces) {
-  pieces.resize(static_cast<size_t>(lengths_per_step_));
-  for (size_t i = 0; i < pieces.size(); ++i)
-    stream_->fill(step * lengths_per_step_ + static_cast<int64_t>(i), pieces[i]);
+void TrainingData::fill(int64_t step, std::vector<TrajectoryBatch>& chunks) {
+  chunks.resize(static_cast<size_t>(lengths_per_step_));
+  for (size_t i = 0; i < chunks.size(); ++i)
+    stream_->fill(step * lengths_per_step_ + static_cast<int64_t>(i), chunks[i]);
 }
 
 TrajectoryBatch TrainingData::for_scaling() const {

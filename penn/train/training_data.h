@@ -18,8 +18,8 @@ class TrainingData {
   // With a fixed set: its features are computed once, where there is room, and take the place of its trajectories where
   // the network reads nothing else.
   void keep_features(const Network& network);
-  // A step's trajectories, in pieces of one length each.
-  void fill(int64_t step, std::vector<TrajectoryBatch>& pieces);
+  // A step's trajectories, in chunks of one length each.
+  void fill(int64_t step, std::vector<TrajectoryBatch>& chunks);
   int64_t steps_per_epoch() const { return stream_->steps_per_epoch(); }
   SimulationCount count() const { return stream_->count(); }
 

@@ -74,15 +74,15 @@ GaussianMixture two_components() {
 }
 
 // The box of Model.
-Estimate linear(GaussianMixture mixture, double familiarity) {
-  return {Posterior(std::move(mixture), Coordinate::kLinear, {{0.1, 0.1}, {1, 10}}), familiarity};
+Estimate linear(GaussianMixture mixture, double typicality) {
+  return {Posterior(std::move(mixture), Coordinate::kLinear, {{0.1, 0.1}, {1, 10}}), typicality};
 }
 
-std::string warnings_of(const ObservedTrajectory& t, double familiarity = 0.5, const Model& model = {},
-                        std::span<const Rounding> roundings = {}) {
+std::string warnings_of(const ObservedTrajectory& t, double typicality = 0.5, const Model& model = {},
+                        std::span<const Quantisation> quantisations = {}) {
   std::string text;
   for (const std::string& w :
-       make_inference(model.context(), t, linear(two_components(), familiarity), roundings).warnings)
+       make_inference(model.context(), t, linear(two_components(), typicality), quantisations).warnings)
     text += w + "\n";
   return text;
 }
@@ -105,7 +105,7 @@ TEST(inference_test, nothing_is_said_about_a_trajectory_like_the_training_data) 
 }
 
 TEST(inference_test, what_is_unlike_the_training_data_is_said) {
-  EXPECT_HAS(warnings_of(wiggle(), 0.002), "does not look like the training data (familiarity 0.002)");
+  EXPECT_HAS(warnings_of(wiggle(), 0.002), "does not look like the training data (typicality 0.002)");
   EXPECT_HAS(warnings_of(wiggle(), std::nan("")), "does not look like the training data");
   EXPECT_HAS(warnings_of(wiggle(50)), "50 samples; the model was trained on 100 to 1000");
   EXPECT_HAS(warnings_of(wiggle(2000)), "2000 samples");
@@ -164,10 +164,10 @@ TEST(inference_test, json_has_exactly_the_documented_keys_and_reads_back_as_the_
   std::set<std::string> keys;
   for (const auto& [key, value] : json.items()) keys.insert(key);
   EXPECT_EQ(keys,
-            (std::set<std::string>{"parameters",  "weights",      "means",       "covariances", "coordinates", "box",
-                                   "mean",        "median",       "sd",          "correlation", "quantiles",   "modes",
-                                   "contraction", "outside_mass", "familiarity", "warnings",    "verdict",     "source",
-                                   "n",           "sampling",     "model",       "version"}));
+            (std::set<std::string>{"parameters",  "weights",      "means",      "covariances", "coordinates", "box",
+                                   "mean",        "median",       "sd",         "correlation", "quantiles",   "modes",
+                                   "contraction", "outside_mass", "typicality", "warnings",    "verdict",     "source",
+                                   "n",           "sampling",     "model",      "version"}));
   EXPECT_EQ(json["source"], "bead.csv");
   EXPECT_EQ(json["covariances"].size(), 2u);
   EXPECT_EQ(json["covariances"][0][1].size(), 2u);
@@ -190,13 +190,13 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
   // Normal posteriors: precisions add, means are weighted by them.
   const Model model;
   int number = 0;
-  const auto one = [&](double mean, double sd, double familiarity) {
+  const auto one = [&](double mean, double sd, double typicality) {
     ObservedTrajectory t = wiggle();
     t.z[0] += 0.01f * static_cast<float>(number);  // not the same trajectory
     t.source = std::to_string(number++) + ".csv";
     return make_inference(
         model.context(), t,
-        linear(GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), familiarity));
+        linear(GaussianMixture::from_covariances({1}, {{0.5, mean}}, {covariance_2d(0.05, sd, 0)}), typicality));
   };
   const std::vector<Inference> single = {one(4, 0.5, 0.9), one(5, 1, 0.2), one(4.5, 0.5, 0.4)};
   const Inference all = combine_inferences(single);
@@ -206,21 +206,21 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
   EXPECT_EQ(all.sd.size(), 2u);
   EXPECT_EQ(all.n, 600);
   EXPECT_EQ(all.combined, 3);
-  EXPECT_DOUBLE_EQ(all.familiarity, 3 * 0.2);  // the smallest of three
+  EXPECT_DOUBLE_EQ(all.typicality, 3 * 0.2);  // the smallest of three
   EXPECT_TRUE(all.warnings.empty()) << all.warnings[0];
   EXPECT_EQ(inference_to_json(all)["combined"], 3);
   EXPECT_EQ(inference_to_json(all)["source"], "3 trajectories");
   EXPECT_EQ(inference_to_json(all)["sources"], (nlohmann::json{"0.csv", "1.csv", "2.csv"}));
 }
 
-TEST(inference_test, in_box_coordinates_numbers_json_and_combinations_are_those_of_the_box) {
+TEST(inference_test, in_probit_coordinates_numbers_json_and_combinations_are_those_of_the_box) {
   const Model model;
   const auto flat_and_narrow = GaussianMixture::from_covariances({1}, {{0, 0.5}}, {covariance_2d(1, 0.1, 0)});
   const auto one = [&](float shift) {
     ObservedTrajectory t = wiggle();
     t.z[0] += shift;
     return make_inference(model.context(), t,
-                          {Posterior(flat_and_narrow, Coordinate::kBox, {{0.1, 0.1}, {1, 10}}), 0.5});
+                          {Posterior(flat_and_narrow, Coordinate::kProbit, {{0.1, 0.1}, {1, 10}}), 0.5});
   };
   const Inference a = one(0);
   EXPECT_NEAR(a.mean[0], 0.55, 1e-9);
@@ -231,7 +231,7 @@ TEST(inference_test, in_box_coordinates_numbers_json_and_combinations_are_those_
   EXPECT_HAS(a.verdict.text(), "Not identified: rate");
   EXPECT_EQ(inference_table(a).find("outside the box"), std::string::npos);
   const auto json = inference_to_json(a);
-  EXPECT_EQ(json["coordinates"], (nlohmann::json{"box", "box"}));
+  EXPECT_EQ(json["coordinates"], (nlohmann::json{"probit", "probit"}));
   EXPECT_EQ(json["box"]["high"][1], 10);
   EXPECT_EQ(json["means"][0][1], 0.5);  // of the coordinate
   // Twice the evidence on the second, still none on the first: precision 100 + 100 - 1.
@@ -272,9 +272,9 @@ std::string rounding_warnings(double r, double step) {
     x = r * x + std::sqrt(1 - r * r) * normal(random);
     z = static_cast<float>(0.5 * (step > 0 ? std::round(x / step) * step : x));
   }
-  std::vector<Rounding> roundings;
-  spread_rounding(t.z, t.n, 1, roundings);
-  return warnings_of(t, 0.5, {}, roundings);
+  std::vector<Quantisation> quantisations;
+  dither(t.z, t.n, 1, quantisations);
+  return warnings_of(t, 0.5, {}, quantisations);
 }
 
 TEST(inference_test, rounding_as_coarse_as_the_data_is_never_silent) {
@@ -360,13 +360,13 @@ TEST(inference_test, draws_have_a_head_and_the_log_density_of_the_truncated_post
   EXPECT_EQ(read_whole(folder / "again.csv"), text);
 }
 
-TEST(inference_test, draws_written_in_pieces_are_those_drawn_at_once_and_the_approximate_ones_are_counted_at_the_end) {
+TEST(inference_test, draws_written_in_chunks_are_those_drawn_at_once_and_the_approximate_ones_are_counted_at_the_end) {
   const Model model;
   // Only 1 % of the mass is inside the box: rejection is given up.
   const auto q = GaussianMixture::from_covariances({1}, {{1.25, 5}}, {covariance_2d(0.1, 0.5, 0.8)});
   const Inference a = make_inference(model.context(), wiggle(), linear(q, 0.5));
   const TestDirectory folder;
-  constexpr size_t n = 10000;  // three pieces of 4096, the last not full
+  constexpr size_t n = 10000;  // three chunks of 4096, the last not full
   write_draws(folder / "draws.csv", a, n, 4);
   DrawStream stream(4);
   const TruncatedDraws whole = TruncatedMixture(q, a.box).sample(n, stream);

@@ -24,19 +24,19 @@ TEST(predictive_test, numbers_of_a_ramp_are_known) {
   EXPECT_EQ(p.spread, 900);
   EXPECT_EQ(p.tails, 1);
   // Sum over pairs at lag k of (i - m)(i + k - m), over the sum of squares; lag 1 of 1001 points.
-  EXPECT_NEAR(p.memory_short, 1 - 3.0 / 1001, 1e-4);
+  EXPECT_NEAR(p.autocorrelation_short, 1 - 3.0 / 1001, 1e-4);
 }
 
-TEST(predictive_test, numbers_of_white_noise_are_those_of_the_normal_law) {
+TEST(predictive_test, numbers_of_white_noise_are_those_of_the_normal_distribution) {
   DrawStream draws(2);
   std::vector<float> z(2 * 20000);
   for (float& v : z) v = static_cast<float>(draws.normal());
   const PathNumbers p = path_numbers(z.data() + 1, 20000, 2);
-  EXPECT_NEAR(p.level, 0, 0.045);               // standard error 0.009
-  EXPECT_NEAR(p.spread, 2 * 1.6449, 0.1);       // 0.02
-  EXPECT_NEAR(p.tails, 2.5758 / 0.67449, 0.2);  // increments are normal too
-  EXPECT_NEAR(p.memory_short, 0, 0.035);        // 0.007
-  EXPECT_NEAR(p.memory_long, 0, 0.035);
+  EXPECT_NEAR(p.level, 0, 0.045);                  // standard error 0.009
+  EXPECT_NEAR(p.spread, 2 * 1.6449, 0.1);          // 0.02
+  EXPECT_NEAR(p.tails, 2.5758 / 0.67449, 0.2);     // increments are normal too
+  EXPECT_NEAR(p.autocorrelation_short, 0, 0.035);  // 0.007
+  EXPECT_NEAR(p.autocorrelation_long, 0, 0.035);
 }
 
 TEST(predictive_test, a_line_that_mostly_stands_still_has_infinite_tails_and_no_nan) {
@@ -44,7 +44,7 @@ TEST(predictive_test, a_line_that_mostly_stands_still_has_infinite_tails_and_no_
   const PathNumbers p = path_numbers(z.data(), 100, 1);
   EXPECT_TRUE(std::isinf(p.tails));
   EXPECT_EQ(p.spread, 0);
-  EXPECT_EQ(p.memory_short, 1);
+  EXPECT_EQ(p.autocorrelation_short, 1);
 }
 
 // Soup at lg tau = 0, D = 0.5, and a posterior that is narrow around these values.
@@ -97,10 +97,10 @@ TEST(predictive_test, what_the_system_cannot_make_is_flagged) {
   EXPECT_TRUE(flagged(z, "autocorrelation at lag 1", 1.0)) << "the sampling of the observation is used";
 }
 
-// Stationary law N(0, D): the quantiles of the fan, averaged over its 300 points (correlated over tau = 1 of 50 time
-// units: some 25 independent ones of 400 draws; the standard error of the 5 % point is 0.7 * 0.11 / sqrt(25) = 0.015,
-// and D has an SD of 0.03).
-TEST(predictive_test, the_fan_holds_the_quantiles_of_the_stationary_law) {
+// Stationary distribution N(0, D): the quantiles of the fan, averaged over its 300 points (correlated over tau = 1 of
+// 50 time units: some 25 independent ones of 400 draws; the standard error of the 5 % point is 0.7 * 0.11 / sqrt(25) =
+// 0.015, and D has an SD of 0.03).
+TEST(predictive_test, the_fan_holds_the_quantiles_of_the_stationary_distribution) {
   const Soup soup;
   const PredictiveFan fan =
       check_predictive(soup.choice.system, 0, soup.posterior, soup.simulate(5), 0.1, {.draws = 400, .threads = 2}).fan;

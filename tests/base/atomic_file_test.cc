@@ -23,9 +23,9 @@ TEST(atomic_file_test, text_of_any_size_arrives_whole) {
     for (size_t i = 0; i < size; ++i) text[i] = static_cast<char>(i * 2654435761u >> 24);
     write_file_atomically(directory / "a", text);
     EXPECT_EQ(read_whole(directory / "a"), text);
-    AtomicFile pieces(directory / "b");
-    for (size_t at = 0; at < size; at += 777) pieces.write(std::string_view(text).substr(at, 777));
-    pieces.commit();
+    AtomicFile chunks(directory / "b");
+    for (size_t at = 0; at < size; at += 777) chunks.write(std::string_view(text).substr(at, 777));
+    chunks.commit();
     EXPECT_EQ(read_whole(directory / "b"), text);
   }
   EXPECT_EQ(directory.file_count(), 2u);

@@ -77,7 +77,7 @@ TEST(npy_test, head_is_a_multiple_of_64_for_any_shape) {
   }
 }
 
-TEST(npy_test, rows_are_streamed_and_read_in_pieces) {
+TEST(npy_test, rows_are_streamed_and_read_in_chunks) {
   const TestDirectory directory;
   const size_t rows = 3001, columns = 37;  // more than one buffer, multiples of nothing
   {
@@ -158,7 +158,7 @@ TEST(npy_test, refusals_say_what_is_wrong) {
       refusal(npy_bytes("{'descr': [('x', '<f4')], 'fortran_order': False, 'shape': (2,)}", data)).find("structured"),
       std::string::npos);
   EXPECT_EQ(refusal(npy_bytes(dict("<f4", "(3,)"), data)),
-            "a.npy: the shape (3,) needs 12 bytes of values, the file has 8\nhint: the file was cut; write it anew");
+            "a.npy: the shape (3,) needs 12 bytes of values, the file has 8\nhint: the file was cut; write it again");
   EXPECT_NE(refusal(npy_bytes(dict("<f4", "(1,)"), data)).find("needs 4 bytes of values, the file has 8"),
             std::string::npos);
   EXPECT_NE(refusal(npy_bytes(dict("<f4", "(4611686018427387904, 4)"), data)).find("larger than any memory"),

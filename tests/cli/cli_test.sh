@@ -36,7 +36,7 @@ check "same theta for any number of threads" cmp one/theta.npy two/theta.npy
 expect "simulate more" 0 "written" "$penn" simulate oup -n 1000 --length 50 --seed 7 -o more
 size=$(($(wc -c <one/z.npy) - 128))
 check "the first 100 of 1000 equal 100" sh -c "tail -c +129 more/z.npy | head -c $size >more.raw; tail -c +129 one/z.npy | cmp - more.raw"
-check "manifest has the share" grep -q discarded_share one/manifest.json
+check "manifest has the share" grep -q discarded_fraction one/manifest.json
 check "manifest has the text" grep -q "fractional(H)" one/manifest.json
 check "size of z" test "$size" -eq $((100 * 50 * 4))
 
@@ -54,7 +54,8 @@ check "csv has its rows" test "$(grep -c '^[0-9]' csv/trajectory_002.csv)" -eq 2
 
 expect "page" 0 "drawn" "$penn" simulate airfoil -n 2 --page page.html
 check "page is complete" grep -q "</html>" page.html
-check "page needs no network" sh -c "! grep -qiE 'src=|href=|url\(|@import' page.html"
+check "page needs no network" sh -c "! grep -qiE '(src|href)=[^ >]{0,2}(https?:)?//|url\([^)]{0,2}(https?:)?//|@import' page.html"
+check "page forbids the network" grep -q "Content-Security-Policy" page.html
 cp "$(dirname "$tiny")/../../../systems/soup.toml" own.toml
 expect "a page does not replace its system" 2 "'own.toml' would be replaced" "$penn" simulate own.toml -n 2 --page own.toml
 check "which is still there" grep -q "lg_tau" own.toml
@@ -72,7 +73,7 @@ expect "unknown kernel" 2 "lanes" "$penn" simulate soup -n 4 --kernel fast -o no
 expect "cache elsewhere" 0 "compiled by" env PENN_CACHE="$folder/cache" "$penn" simulate soup -n 4 --length 20 -o cached
 check "the cache is used" sh -c "ls cache/*.so"
 head -c 100 /dev/urandom >"$(ls cache/*.so)"
-expect "a spoiled cache is made anew" 0 "compiled by" env PENN_CACHE="$folder/cache" "$penn" simulate soup -n 4 --length 20 -o spoiled
+expect "a spoiled cache is made again" 0 "compiled by" env PENN_CACHE="$folder/cache" "$penn" simulate soup -n 4 --length 20 -o spoiled
 check "and gives the same" cmp cached/z.npy spoiled/z.npy
 printf '#!/bin/sh\necho no such thing >&2; exit 1\n' >broken-compiler; chmod +x broken-compiler
 expect "a broken compiler" 0 "could not compile the system: no such thing" env PENN_CACHE="$folder/cache2" PENN_CXX="$folder/broken-compiler" "$penn" simulate soup -n 4 --length 20 -o other

@@ -22,12 +22,12 @@ expect "a system where a model is meant" 1 "train one: penn train mine.toml -o m
 expect "a decimal comma in an option" 2 "the decimal mark is a point" "$penn" infer "$model" $one --sampling 0,1
 expect "a verdict in words" 0 "explanation" "$penn" infer "$model" $one
 expect "several files" 0 "trajectory_001.csv: 1000 samples" "$penn" infer "$model" $one $two
-expect "json" 0 '"familiarity"' "$penn" infer "$model" $one --json -
+expect "json" 0 '"typicality"' "$penn" infer "$model" $one --json -
 "$penn" infer "$model" $one --json one.json >/dev/null
-for key in parameters weights means covariances mean median sd correlation quantiles modes contraction outside_mass familiarity warnings verdict source n sampling model version; do
+for key in parameters weights means covariances mean median sd correlation quantiles modes contraction outside_mass typicality warnings verdict source n sampling model version; do
   check "json has $key" grep -q "^  \"$key\":" one.json
 done
-check "json of the whole array" test "$("$penn" infer "$model" npy/z.npy --json - | grep -c '"familiarity"')" -eq 20
+check "json of the whole array" test "$("$penn" infer "$model" npy/z.npy --json - | grep -c '"typicality"')" -eq 20
 check "json tells the file" grep -q '^  "source": "csv/trajectory_000.csv"' one.json
 "$penn" infer "$model" npy/z.npy $one --json many.json >/dev/null
 check "json tells the trajectory of an array" grep -q '^    "source": "npy/z.npy\[19\]"' many.json
@@ -94,7 +94,7 @@ expect "five samples" 1 "5 samples; a trajectory needs at least 8" "$penn" infer
 head -n 20 values.txt >shortish.csv
 expect "twenty samples" 0 "warning: 20 samples; the model was trained on" "$penn" infer "$model" shortish.csv
 "$penn" simulate oup -n 1 --seed 4 --set alpha=1.4 --set D_levy=1 --set D_fgn=0.5 --set lg_tau=-0.5 --set H=0.05 --csv -o other >/dev/null
-expect "another system" 0 "warning: this does not look like the training data (familiarity" "$penn" infer "$model" other/trajectory_000.csv
+expect "another system" 0 "warning: this does not look like the training data (typicality" "$penn" infer "$model" other/trajectory_000.csv
 
 # ---- bad data: a message that names the place, never a crash
 : >empty.csv
@@ -148,7 +148,7 @@ verdict=$([ $code -eq 3 ] && echo true || echo false)
 check "exit code is the verdict" grep -q "^  \"failed\": $verdict" evaluation.json
 check "evaluation table" grep -q "^lg_tau " evaluation.txt
 check "evaluation in words" grep -q "^Calibration" evaluation.txt
-for key in nll parameters joint correlations outside_mass familiarity discarded_share verdict length seed; do
+for key in nll parameters joint correlations outside_mass typicality discarded_fraction verdict length seed; do
   check "evaluation has $key" grep -q "^  \"$key\":" evaluation.json
 done
 "$penn" evaluate "$model" --data npy --json given.json >/dev/null 2>&1
@@ -165,13 +165,14 @@ expect "no trajectories" 2 "" "$penn" evaluate "$model" -n 0
 "$penn" evaluate "$model" -n 200 --seed 5 --threads 2 --json b.json >/dev/null 2>&1
 check "the same numbers on any number of threads" sh -c "grep -v seconds a.json >a.txt; grep -v seconds b.json | cmp - a.txt"
 
-# ---- the widths of a model, set anew
-expect "calibrate" 0 "widths of the posteriors times" "$penn" calibrate "$model" -o calibrated.safetensors -n 1000 --length 100
-expect "info tells of the widths" 0 "measured on 1000 fresh trajectories of each length" "$penn" info calibrated.safetensors
-expect "the model is used with them" 0 "" "$penn" infer calibrated.safetensors slow.csv
-expect "calibrate keeps what exists" 1 "choose another name" "$penn" calibrate "$model" -o calibrated.safetensors -n 1000
-expect "calibrate does not replace its model" 2 "would be replaced" "$penn" calibrate "$model" -o "$model" --force
-expect "calibrate: too few" 2 "" "$penn" calibrate "$model" -o other.safetensors -n 10
+# ---- the scales of a model, recalibrated
+expect "recalibrate" 0 "scales of the posteriors times" "$penn" recalibrate "$model" -o recalibrated.safetensors -n 1000 --length 100
+expect "info shows the scale factors" 0 "measured on 1000 fresh trajectories of each length" "$penn" info recalibrated.safetensors
+expect "the model is used with them" 0 "" "$penn" infer recalibrated.safetensors slow.csv
+expect "recalibrate keeps what exists" 1 "choose another name" "$penn" recalibrate "$model" -o recalibrated.safetensors -n 1000
+expect "recalibrate does not replace its model" 2 "would be replaced" "$penn" recalibrate "$model" -o "$model" --force
+expect "the old name of the command works, with a note" 1 "is now called .penn recalibrate." "$penn" calibrate "$model" -o recalibrated.safetensors -n 1000
+expect "recalibrate: too few" 2 "" "$penn" recalibrate "$model" -o other.safetensors -n 10
 
 echo "$((checks - failures)) passed, $failures failed"
 [ $failures -eq 0 ]

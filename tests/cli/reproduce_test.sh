@@ -29,7 +29,7 @@ check "the same page twice" cmp gallery/tab2.html before.html
 rm models/airfoil.safetensors gallery/fig1[46].html
 expect "all leaves out what is missing" 0 "Figure 15 left out: there is no model 'airfoil'" "$penn" reproduce all -o gallery --models models -n 200
 check "and the index says so" grep -q '"problem":"there is no model .airfoil.*penn train airfoil --minutes 60' gallery/index.html
-check "also of a page that was there before" grep -q '"problem":"an older page; not made anew: there is no model .airfoil.*"link":"fig15.html"' gallery/index.html
+check "also of a page that was there before" grep -q '"problem":"an older page; not made again: there is no model .airfoil.*"link":"fig15.html"' gallery/index.html
 expect "names with blanks" 0 "Figure 2" "$penn" reproduce fig2 -o "my gallery" --models models -n 200
 check "are quoted in the command" grep -q "penn reproduce fig2 -o 'my gallery' -n 200" "my gallery/fig2.html"
 expect "a page that cannot be made after one that can" 1 "there is no model 'airfoil'" "$penn" reproduce fig1 fig15 -o half --models models -n 200

@@ -60,7 +60,7 @@ import json, struct
 raw = open('model.safetensors', 'rb').read()
 size, = struct.unpack('<Q', raw[:8])
 head = json.loads(raw[8:8 + size])
-assert head.pop('__metadata__')['format'] == 'penn model 2'
+assert head.pop('__metadata__')['format'] == 'penn model 3'
 spans = sorted(t['data_offsets'] for t in head.values())
 assert spans[0][0] == 0 and spans[-1][1] == len(raw) - 8 - size and all(a[1] == b[0] for a, b in zip(spans, spans[1:]))
 "

@@ -74,8 +74,8 @@ TEST(calibration_test, numbers_of_the_exact_posterior_are_those_of_theory) {
     total += count;
   }
   EXPECT_EQ(total, 20000);
-  EXPECT_NEAR(report.familiarity.mean, 0.5, 0.01);
-  EXPECT_NEAR(report.unfamiliar_share, 0.01, 0.004);
+  EXPECT_NEAR(report.typicality.mean, 0.5, 0.01);
+  EXPECT_NEAR(report.atypical_fraction, 0.01, 0.004);
 }
 
 TEST(calibration_test, too_narrow_is_named_too_narrow) {
@@ -140,7 +140,7 @@ TEST(calibration_test, a_right_posterior_with_two_modes_passes) {
   EXPECT_FALSE(report.failed) << report.verdict[1];
   EXPECT_TRUE(report.parameters[0].findings.empty());
   EXPECT_LT(report.parameters[0].z_sd_error,
-            0.008);  // sign(z) is nearly all there is: less scatter than the normal law's 0.011
+            0.008);  // sign(z) is nearly all there is: less scatter than the normal distribution's 0.011
 }
 
 // One mode where there are two: mean and SD are right, and only the ranks tell.
@@ -157,8 +157,8 @@ TEST(calibration_test, right_moments_and_a_wrong_shape_are_seen_by_the_ranks) {
   EXPECT_NEAR(report.parameters[0].z.sd, 1, 0.02);
 }
 
-// A skewed truth under a normal law of the same mean and SD: an exponential law has 5 % below 0.05 and above 3, so the
-// 90 % interval [mean - 1.645, mean + 1.645] holds 1 - e^-2.645 = 92.9 % of it.
+// A skewed truth under a normal distribution of the same mean and SD: an exponential distribution has 5 % below 0.05
+// and above 3, so the 90 % interval [mean - 1.645, mean + 1.645] holds 1 - e^-2.645 = 92.9 % of it.
 TEST(calibration_test, a_right_sd_with_a_wrong_interval_is_a_matter_of_shape) {
   DrawStream draws(7);
   Calibration calibration({"a"}, {{-5}, {5}});
@@ -172,14 +172,14 @@ TEST(calibration_test, a_right_sd_with_a_wrong_interval_is_a_matter_of_shape) {
 
 // Half of the parameters' posteriors flat up to the edges of the box, where a Gaussian of the parameter itself cannot
 // be right.
-TEST(calibration_test, right_posteriors_in_box_coordinates_pass) {
+TEST(calibration_test, right_posteriors_in_probit_coordinates_pass) {
   DrawStream draws(8);
   const Box box = {{2, -1}, {3, 5}};
   Calibration calibration({"flat", "known"}, box);
   for (int i = 0; i < 4000; ++i) {
     const Posterior q(
         GaussianMixture::from_factors({0, -0.5}, {0, draws.normal(), 0, draws.normal()}, {1, 0, 0, 4, 1, 0, 0, 3}),
-        Coordinate::kBox, box);
+        Coordinate::kProbit, box);
     calibration.add(q, q.sample(1, draws));
   }
   const CalibrationReport report = calibration.report();

@@ -50,7 +50,7 @@ length = 2000
   Soup() { info.lengths = {100, 4000}, info.sampling = {0.1, 0.1}, info.value_low = {-3}, info.value_high = {3}; }
   ModelContext context() const { return {"relaxation", system, 0, info}; }
 
-  // The normal law with the exact mean, and the exact covariance times width^2.
+  // The normal distribution with the exact mean, and the exact covariance times width^2.
   EstimateBatch normal_approximation(double width) const {
     return [this, width](const TrajectoryBatch& batch) {
       std::vector<Estimate> estimates;

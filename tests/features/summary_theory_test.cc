@@ -68,7 +68,7 @@ double integrate_normal(const std::function<double(double)>& f) {
 const double kLogSize = -0.5 * (0.5772156649 + std::log(2.0));  // E ln|g|, g ~ N(0, 1)
 
 // 200 trajectories of 1000: a mean of terms with deviation 1 is good to 0.0022, 0.01 is 4.5 times that.
-TEST(summary_theory_test, white_noise_has_known_laws_and_no_memory) {
+TEST(summary_theory_test, white_noise_has_known_distribution_and_no_memory) {
   const int64_t B = 200, n = 1000;
   const auto z = trajectories(B, n, [](int64_t b, int64_t t, const auto&) { return normal(b, 0, t); });
   const Features f = features(z, B, n, {{ChannelScale{}}});
@@ -82,26 +82,30 @@ TEST(summary_theory_test, white_noise_has_known_laws_and_no_memory) {
   }
   const double growth = integrate_normal([](double g) { return std::log1p(g * g / std::exp(2 * kLogSize)); });
   EXPECT_NEAR(f["x lag 0 growth"], growth, 0.01);
-  for (const int k : kValueMemory) EXPECT_NEAR(f["x value memory " + std::to_string(k)], 0, 0.01) << k;
-  for (const int k : kCentredMemory) EXPECT_NEAR(f["x centred value memory " + std::to_string(k)], -1.0 / n, 0.01) << k;
+  for (const int k : kValueAutocorrelationLags)
+    EXPECT_NEAR(f["x value autocorrelation " + std::to_string(k)], 0, 0.01) << k;
+  for (const int k : kCentredAutocorrelationLags)
+    EXPECT_NEAR(f["x centred value autocorrelation " + std::to_string(k)], -1.0 / n, 0.01) << k;
   // Weights that depend on the increment pull the robust slope towards 0, so neighbouring innovations keep some
   // correlation.
-  for (size_t i = 1; i < kClippedMemory.size(); ++i)
-    EXPECT_NEAR(f["x clipped innovation memory " + std::to_string(kClippedMemory[i])], 0, 0.01) << i;
-  for (const int k : {2, 5, 16, 64}) EXPECT_NEAR(f["x increment memory " + std::to_string(k)], 0, 0.01) << k;
+  for (size_t i = 1; i < kClippedAutocorrelationLags.size(); ++i)
+    EXPECT_NEAR(f["x clipped innovation autocorrelation " + std::to_string(kClippedAutocorrelationLags[i])], 0, 0.01)
+        << i;
+  for (const int k : {2, 5, 16, 64}) EXPECT_NEAR(f["x increment autocorrelation " + std::to_string(k)], 0, 0.01) << k;
   EXPECT_NEAR(std::sinh(f["x slope"]) / 30, -1, 0.01);
 }
 
-TEST(summary_theory_test, shares_are_the_distribution_function_of_the_normal_law) {
+TEST(summary_theory_test, fractions_are_the_distribution_function_of_the_normal_distribution) {
   const int64_t B = 200, n = 1000;
   const auto z =
       trajectories(B, n, [](int64_t b, int64_t t, const auto& x) { return (t ? x.back() : 0) + normal(b, 0, t); });
   const Features f = features(z, B, n, {{ChannelScale{.location = 0, .value = 30}}});
   int compared = 0;
   for (const auto& [name, value] : f.mean) {
-    if (name.find("x lag 1 share below") == std::string::npos && name.find("x innovation share") == std::string::npos)
+    if (name.find("x lag 1 fraction below") == std::string::npos &&
+        name.find("x innovation fraction") == std::string::npos)
       continue;
-    for (int i = 0; i < kShares; ++i) {
+    for (int i = 0; i < kFractions; ++i) {
       const double low = kKnots[i], high = kKnots[i + 1], middle = std::exp((low + high) / 2);
       if (std::fabs(std::stod(name.substr(name.rfind(' '))) / middle - 1) > 0.01) continue;
       const double below = integrate_normal(
@@ -111,7 +115,7 @@ TEST(summary_theory_test, shares_are_the_distribution_function_of_the_normal_law
       ++compared;
     }
   }
-  EXPECT_EQ(compared, 6 + kShares);
+  EXPECT_EQ(compared, 6 + kFractions);
 }
 
 // Given x in a bin, white noise has E[a] = -2 x, Var[a] = 2 + 4 Var[x], E[j^2] = 11 + 9 x^2, E[j j'] = -6 - 9 x^2
@@ -131,11 +135,11 @@ TEST(summary_theory_test, differences_of_white_noise_given_the_value) {
     const std::string name = "x bin " + std::to_string(bin + 1) + " ";
     square += W * std::exp(f[name + "log 3rd difference square"]);
     if (W * n < 40) continue;
-    EXPECT_NEAR(f[name + "log share"], std::log(W), 0.02);
+    EXPECT_NEAR(f[name + "log fraction"], std::log(W), 0.02);
     EXPECT_NEAR(f[name + "2nd difference"], -2 * x, 0.05);
     EXPECT_NEAR(f[name + "log 2nd difference square"], std::log(2 + 4 * (xx - x * x)), 0.06);
     EXPECT_NEAR(f[name + "log 3rd difference square"], std::log(11 + 9 * xx), 0.06);
-    EXPECT_NEAR(f[name + "3rd difference memory"], -(6 + 9 * xx) / (11 + 9 * xx), 0.03);
+    EXPECT_NEAR(f[name + "3rd difference autocorrelation"], -(6 + 9 * xx) / (11 + 9 * xx), 0.03);
     EXPECT_NEAR(f[name + "2nd difference on velocity"], 0, 11 / std::sqrt(W * n * B));  // 4.5 deviations
   }
   EXPECT_NEAR(square, 20, 0.8);
@@ -148,7 +152,7 @@ TEST(summary_theory_test, rms_of_a_random_walk_grows_as_the_root_of_the_lag) {
   const Features f = features(z, B, n, {{ChannelScale{.location = 0, .value = 32}}});
   for (const int k : {1, 4, 16})
     EXPECT_NEAR(f["x lag " + std::to_string(k) + " log rms"] + std::log(32.0), 0.5 * std::log(k), 0.02) << k;
-  for (const int k : {1, 2, 8, 64}) EXPECT_NEAR(f["x increment memory " + std::to_string(k)], 0, 0.01) << k;
+  for (const int k : {1, 2, 8, 64}) EXPECT_NEAR(f["x increment autocorrelation " + std::to_string(k)], 0, 0.01) << k;
   // Means of neighbouring blocks of k: Var of their difference is (2 k^2 + 1)/(3 k).
   for (const int k : {2, 8, 16})
     EXPECT_NEAR(f["x block " + std::to_string(k) + " log scale"] + std::log(32.0),
@@ -201,10 +205,11 @@ TEST(summary_theory_test, regression_finds_the_oscillator_and_its_two_noises) {
   for (const float y : z) yy += static_cast<double>(y) * y / static_cast<double>(z.size());
   const double size = s0 * s0 + s1 * s1 * yy;
   EXPECT_NEAR(f["x residual log size"], 0.5 * std::log(size) - std::log(unit.second), 0.05);
-  for (const int lag : {1, 3, 13}) EXPECT_NEAR(f["x residual memory " + std::to_string(lag)], 0, 0.02) << lag;
-  EXPECT_NEAR(std::sinh(f["x residual added noise memory 0"]) / 4, s0 * s0 / size, 0.06);
-  EXPECT_NEAR(std::sinh(f["x residual multiplied noise memory 0"]) / 4, s1 * s1 * unit.value * unit.value / size, 0.06);
-  EXPECT_NEAR(std::sinh(f["x residual added noise memory 5"]) / 4, 0, 0.03);
+  for (const int lag : {1, 3, 13}) EXPECT_NEAR(f["x residual autocorrelation " + std::to_string(lag)], 0, 0.02) << lag;
+  EXPECT_NEAR(std::sinh(f["x residual added noise autocorrelation 0"]) / 4, s0 * s0 / size, 0.06);
+  EXPECT_NEAR(std::sinh(f["x residual multiplied noise autocorrelation 0"]) / 4,
+              s1 * s1 * unit.value * unit.value / size, 0.06);
+  EXPECT_NEAR(std::sinh(f["x residual added noise autocorrelation 5"]) / 4, 0, 0.03);
   EXPECT_NEAR(std::sinh(f["x residual roughness at 0"]) / 10, 2 * s0 * s0 / size, 0.1);
 }
 
@@ -280,11 +285,12 @@ TEST(summary_theory_test, reflection_mirrors_the_statistics) {
                           "a increment on u^2", "a increment on u^2 of b", "a 2nd difference on u w"})
     EXPECT_NEAR(after[odd], -before[odd], 1e-3 * (1 + std::fabs(before[odd]))) << odd;
   EXPECT_NEAR(after["a minimum"], -before["a maximum"], 1e-5);
-  for (const char* even : {"a log spread", "a lag 4 log scale", "a lag 1 share above 3.86", "a increment memory 3",
-                           "a centred value memory 5", "a slope", "a residual log scale", "a 2nd difference on u",
-                           "a 2nd difference on u of b", "a and b value correlation 4", "a and b value correlation -4"})
+  for (const char* even :
+       {"a log spread", "a lag 4 log scale", "a lag 1 fraction above 3.86", "a increment autocorrelation 3",
+        "a centred value autocorrelation 5", "a slope", "a residual log scale", "a 2nd difference on u",
+        "a 2nd difference on u of b", "a and b value correlation 4", "a and b value correlation -4"})
     EXPECT_NEAR(after[even], before[even], 1e-3 * (1 + std::fabs(before[even]))) << even;
-  EXPECT_NEAR(after["a bin 2 log share"], before["a bin 8 log share"], 1e-4);
+  EXPECT_NEAR(after["a bin 2 log fraction"], before["a bin 8 log fraction"], 1e-4);
   EXPECT_NEAR(after["a bin 2 2nd difference"], -before["a bin 8 2nd difference"], 1e-4);
   EXPECT_NEAR(after["a cell 1,3 2nd difference"], -before["a cell 6,4 2nd difference"], 1e-4);
   EXPECT_NEAR(after["a and b cell 1,4 2nd difference of b"], -before["a and b cell 5,2 2nd difference of b"], 1e-4);
@@ -325,7 +331,7 @@ TEST(summary_theory_test, correlation_finds_who_follows) {
     EXPECT_NEAR(f[none], 0, 0.03);
 }
 
-// A window on a periodic signal: where it begins does not matter, up to the share of its ends.
+// A window on a periodic signal: where it begins does not matter, up to the fraction of its ends.
 TEST(summary_theory_test, the_start_of_a_periodic_signal_does_not_matter) {
   const int64_t n = 8000;
   const auto signal = [](int64_t t) {
@@ -340,8 +346,9 @@ TEST(summary_theory_test, the_start_of_a_periodic_signal_does_not_matter) {
   int compared = 0;
   for (const auto& [name, value] : a.mean) {
     bool averaged = false;
-    for (const char* part : {" lag ", "increment memory", "value memory", " bin ", " cell ", "velocity memory",
-                             "2nd difference memory", "2nd difference on", "x mean", "x slope"})
+    for (const char* part :
+         {" lag ", "increment autocorrelation", "value autocorrelation", " bin ", " cell ", "velocity autocorrelation",
+          "2nd difference autocorrelation", "2nd difference on", "x mean", "x slope"})
       averaged = averaged || name.find(part) != std::string::npos;
     if (!averaged) continue;
     EXPECT_NEAR(b[name], value, 0.03 * (1 + std::fabs(value))) << name;

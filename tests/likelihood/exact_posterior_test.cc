@@ -7,7 +7,7 @@
 #include <cmath>
 #include <functional>
 
-#include "penn/likelihood/lattice_quadrature.h"
+#include "penn/likelihood/grid_quadrature.h"
 #include "penn/posterior/draw_stream.h"
 #include "penn/posterior/normal.h"
 #include "penn/posterior/ou_posterior.h"

@@ -35,8 +35,8 @@ TEST(stable_density_test, alpha_one_is_cauchy) {
 }
 
 // int cos(kx) exp(-k^alpha) dk / pi with k = q^4, which takes the root out of k^alpha at 0: Simpson's rule with up to
-// half a million intervals, on the real axis. Rounding is 1e-13 of the peak, so that the tails of alpha near 2 are left
-// to the next test.
+// half a million intervals, on the real axis. Quantisation is 1e-13 of the peak, so that the tails of alpha near 2 are
+// left to the next test.
 double direct(double x, double alpha) {
   const double end = std::pow(38.0, 0.25 / alpha);
   const int n = static_cast<int>(std::min(524288.0, 2 * std::round(8192 + 8 * x * std::pow(38.0, 1 / alpha))));

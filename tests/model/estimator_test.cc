@@ -35,7 +35,7 @@ Model random_model(const std::string& name, bool paper) {
   model.info.lengths = {50, 200};
   model.info.sampling = choice.system.simulation.sampling;
   const size_t E = static_cast<size_t>(model.network.embedding_size());
-  Familiarity& f = model.info.familiarity;
+  Typicality& f = model.info.typicality;
   f.mean.assign(E, 0), f.spread = {1, 1}, f.directions.assign(2 * E, 0);
   f.directions[0] = f.directions[E + 1] = 1;
   for (int i = 0; i <= 1000; ++i)
@@ -76,11 +76,11 @@ TEST(estimator_test, estimates_do_not_depend_on_neighbours_or_threads) {
     for (const bool paper : {false, true}) {
       const Model model = random_model(name, paper);
       const size_t M = model.system.parameters.size();
-      const int64_t B = 530, n = 60, d = model.info.network.inputs;  // more than one piece of 512
+      const int64_t B = 530, n = 60, d = model.info.network.inputs;  // more than one chunk of 512
       const TrajectoryBatch set = simulate_set(model.system, model.observation, {.seed = 7, .length = n}, B).all;
       const std::vector<Estimate> all = Estimator(model, 1).estimate(set.z.data(), B, n, set.sampling.data());
       const auto expect_same = [&](const Estimate& a, const Estimate& b) {
-        EXPECT_EQ(a.familiarity, b.familiarity);
+        EXPECT_EQ(a.typicality, b.typicality);
         ASSERT_EQ(a.posterior.components(), b.posterior.components());
         for (size_t j = 0; j < a.posterior.components(); ++j) {
           EXPECT_EQ(a.posterior.mixture().log_weight(j), b.posterior.mixture().log_weight(j));

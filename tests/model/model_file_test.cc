@@ -89,6 +89,23 @@ TEST(model_file_test, models_of_version_0_1_that_cannot_be_run_are_refused_with_
   }
 }
 
+// Tensors and entries renamed since version 0.1: the shipped models still have the old names, what is saved the new
+// ones.
+TEST(model_file_test, a_model_of_version_0_1_is_saved_under_the_new_names) {
+  const TestDirectory folder;
+  const fs::path soup = fs::path(PENN_SOURCE_DIR) / "models/soup.safetensors";
+  ASSERT_EQ(SafetensorsFile(soup).text("format"), "penn model 2");
+  save_model(folder / "new", open_model(soup));
+  const SafetensorsFile file(folder / "new");
+  EXPECT_EQ(file.text("format"), "penn model 3");
+  EXPECT_TRUE(file.metadata().count("recalibration"));
+  for (const char* name : {"typicality.mean", "network.decoder.input_projection.weight"})
+    EXPECT_TRUE(file.find(name)) << name;
+  for (const TensorInfo& t : file.tensors())
+    for (const char* old : {"familiarity", "stem"})  // version 0.1
+      EXPECT_EQ(t.name.find(old), std::string::npos) << t.name;
+}
+
 TEST(model_file_test, a_model_comes_back_as_it_was_saved) {
   const TestDirectory folder;
   const Model model = open_model(fs::path(PENN_SOURCE_DIR) / "models/soup.safetensors");
@@ -98,7 +115,7 @@ TEST(model_file_test, a_model_comes_back_as_it_was_saved) {
   const Model again = open_model(folder / "a");
   EXPECT_TRUE(
       std::equal(model.network.weights().begin(), model.network.weights().end(), again.network.weights().begin()));
-  EXPECT_EQ(model.info.widths.factors, again.info.widths.factors);
+  EXPECT_EQ(model.info.recalibration.factors, again.info.recalibration.factors);
   EXPECT_EQ(model.info.validation_nll, again.info.validation_nll);
   EXPECT_EQ(model.info.network, again.info.network);
 }

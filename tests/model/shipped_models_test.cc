@@ -74,7 +74,7 @@ struct Shipped {
     return sum / count;
   }
 
-  // Share of the trajectories whose central 90 % interval holds the truth.
+  // Fraction of the trajectories whose central 90 % interval holds the truth.
   double coverage(const std::vector<Posterior>& list, const std::string& a) const {
     double inside = 0;
     for (size_t i = 0; i < list.size(); ++i) {
@@ -167,7 +167,7 @@ TEST(shipped_models_test, soup_combined_trajectories_give_the_exact_combined_pos
           multiply_posteriors(ProductDensity({factors.begin(), factors.begin() + static_cast<std::ptrdiff_t>(count)},
                                              box, {true, true}))
               .mixture,
-          Coordinate::kBox, box);
+          Coordinate::kProbit, box);
       for (size_t k = 0; k < 2; ++k) {
         const double mean = first[k] / mass, sd = std::sqrt(second[k] / mass - mean * mean),
                      off = (combined.mean()[k] - mean) / sd;
@@ -241,7 +241,7 @@ TEST(shipped_models_test, oup_at_gaussian_white_noise_covers_the_line_of_constan
 TEST(shipped_models_test, oup_is_calibrated_at_every_length) {
   Shipped oup("oup");
   for (const int64_t length : {200, 1000, 5000}) {
-    const auto list = oup.posteriors(4000, length);  // the share is known to 0.005
+    const auto list = oup.posteriors(4000, length);  // the fraction is known to 0.005
     for (const char* name : {"lg_tau", "D_fgn", "H", "D_levy", "alpha"})
       EXPECT_NEAR(oup.coverage(list, name), 0.9, 0.025) << name << ", n = " << length;
   }

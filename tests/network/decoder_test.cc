@@ -106,9 +106,9 @@ TEST(decoder_test, the_first_block_skips_linearly_the_others_and_all_after_a_pro
   const Decoder a(without, 7, 4, 2, 3, false), b(with, 7, 4, 2, 3, true);
   EXPECT_TRUE(reference::find(without.blocks(), "decoder.block1.skip.weight"));
   EXPECT_FALSE(reference::find(without.blocks(), "decoder.block2.skip.weight"));
-  EXPECT_FALSE(reference::find(without.blocks(), "decoder.stem.weight"));
+  EXPECT_FALSE(reference::find(without.blocks(), "decoder.input_projection.weight"));
   EXPECT_FALSE(reference::find(with.blocks(), "decoder.block1.skip.weight"));
-  EXPECT_EQ(reference::find(with.blocks(), "decoder.stem.weight")->shape, (Shape{4, 7}));
+  EXPECT_EQ(reference::find(with.blocks(), "decoder.input_projection.weight")->shape, (Shape{4, 7}));
   EXPECT_EQ(with.blocks().back().name, "decoder.last.bias");
 }
 

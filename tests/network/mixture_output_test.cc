@@ -17,7 +17,7 @@ using reference::as_doubles, reference::random_floats, reference::Row;
 
 std::vector<MixtureShape> shapes() {
   std::vector<MixtureShape> list;
-  for (const char* parameterisation : {"direct", "widths"})
+  for (const char* parameterisation : {"direct", "log_scale"})
     for (const auto& [M, N, full] :
          {std::tuple{1, 1, true}, {1, 4, true}, {2, 3, true}, {5, 10, true}, {3, 2, false}, {8, 5, false}})
       for (const bool floor : {false, true}) {
@@ -103,7 +103,7 @@ TEST(mixture_output_test, gradient_equals_finite_differences_with_and_without_th
 }
 
 TEST(mixture_output_test, the_auxiliary_term_changes_the_gradient_and_not_the_value) {
-  const MixtureShape s{3, 2, true, "widths", {1, 1, 1}};
+  const MixtureShape s{3, 2, true, "log_scale", {1, 1, 1}};
   Rows with(s, 9, 5), without(s, 9, 5);
   with.compute(s, 0.5);
   without.compute(s);
@@ -123,10 +123,10 @@ TEST(mixture_output_test, training_and_inference_mean_the_same_mixture) {
 }
 
 TEST(mixture_output_test, scale_factors_widen_the_components_before_the_floor_limits_them) {
-  MixtureShape s{2, 3, true, "widths", {}};
+  MixtureShape s{2, 3, true, "log_scale", {}};
   const std::vector<float> raw = random_floats(static_cast<size_t>(s.size()), 8);
   const double factors[] = {1.3, 0.8}, floor[] = {1, 2};
-  const GaussianMixture expected = mixture_of(s, raw.data()).with_widths(factors).with_precision_floor(floor);
+  const GaussianMixture expected = mixture_of(s, raw.data()).with_scales(factors).with_precision_floor(floor);
   s.precision_floor = {1, 2};
   const GaussianMixture got = mixture_of(s, raw.data(), factors);
   for (size_t j = 0; j < 3; ++j)
@@ -134,7 +134,7 @@ TEST(mixture_output_test, scale_factors_widen_the_components_before_the_floor_li
 }
 
 TEST(mixture_output_test, widths_are_exponentials_and_couplings_and_distances_are_told_in_them) {
-  const MixtureShape s{2, 2, true, "widths", {}};
+  const MixtureShape s{2, 2, true, "log_scale", {}};
   // logits, means, log scales (component by component), couplings
   const std::vector<float> raw = {0.1f, -0.2f, 0.5f, -0.5f, 0.25f, 0.75f, 3.0f, -1.0f, 7.0f, 20.0f, 1.5f, -2.0f};
   const GaussianMixture q = mixture_of(s, raw.data());
@@ -166,7 +166,7 @@ TEST(mixture_output_test, a_raw_row_has_the_order_of_the_paper) {
 
 TEST(mixture_output_test, no_component_is_wider_than_its_parameterisation_or_floor_allows) {
   const std::vector<float> narrow = {0.0f, 0.0f, -80.0f};
-  EXPECT_NEAR(std::sqrt(mixture_of({1, 1, true, "widths", {}}, narrow.data()).covariance()(0, 0)), 1 / 0.3, 1e-6);
+  EXPECT_NEAR(std::sqrt(mixture_of({1, 1, true, "log_scale", {}}, narrow.data()).covariance()(0, 0)), 1 / 0.3, 1e-6);
   const MixtureShape s{6, 3, true, "direct", std::vector<double>(6, 0.25)};
   for (uint64_t seed = 0; seed < 50; ++seed) {
     const GaussianMixture q =
@@ -178,7 +178,7 @@ TEST(mixture_output_test, no_component_is_wider_than_its_parameterisation_or_flo
 
 // Each row has one extreme entry. Whatever comes out is finite, and rows that carry nothing usable are counted.
 TEST(mixture_output_test, extreme_entries_give_finite_numbers_or_a_counted_row) {
-  for (const char* parameterisation : {"direct", "widths"})
+  for (const char* parameterisation : {"direct", "log_scale"})
     for (const std::vector<double>& floor : {std::vector<double>(), std::vector<double>{0.25, 2, 2}}) {
       const MixtureShape s{3, 4, true, parameterisation, floor};
       const size_t K = static_cast<size_t>(s.size());
@@ -210,7 +210,8 @@ TEST(mixture_output_test, extreme_entries_give_finite_numbers_or_a_counted_row) 
 TEST(mixture_output_test, rows_that_are_not_finite_are_bad_and_the_others_as_without_them) {
   const float bad_values[] = {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(),
                               -std::numeric_limits<float>::infinity()};
-  for (const MixtureShape& s : {MixtureShape{2, 3, true, "direct", {}}, MixtureShape{2, 3, true, "widths", {1, 1}}}) {
+  for (const MixtureShape& s :
+       {MixtureShape{2, 3, true, "direct", {}}, MixtureShape{2, 3, true, "log_scale", {1, 1}}}) {
     const size_t K = static_cast<size_t>(s.size());
     for (const float value : bad_values) {
       Rows rows(s, K + 4, 11),

@@ -16,7 +16,7 @@ NetworkOptions unusual() {
   o.encoders = {"lstm", "statistics"};
   o.lstm_hidden = 20;
   o.lstm_layers = 2;
-  o.coordinates.assign(static_cast<size_t>(o.mixture.parameters), "box");
+  o.coordinates.assign(static_cast<size_t>(o.mixture.parameters), "probit");
   o.coordinates[0] = "linear";
   o.set_precision_floor();
   o.has_input_projection = true;
@@ -42,10 +42,10 @@ TEST(network_options_test, output_sizes_are_those_of_the_paper) {
 
 TEST(network_options_test, one_precision_floor_stands_for_all_parameters) {  // in model files of an earlier version
   nlohmann::json json = to_json(unusual());
-  json["least_precision"] = 0.25;
+  json["precision_floor"] = 0.25;
   EXPECT_EQ(network_options_from_json(json).mixture.precision_floor,
             std::vector<double>(static_cast<size_t>(unusual().mixture.parameters), 0.25));
-  json["least_precision"] = 0.0;
+  json["precision_floor"] = 0.0;
   EXPECT_TRUE(network_options_from_json(json).mixture.precision_floor.empty());
 }
 
@@ -59,21 +59,21 @@ TEST(network_options_test, damaged_json_is_refused) {
   for (const auto& [key, value] : good.items()) {
     nlohmann::json bad = good;
     bad.erase(key);
-    if (key == "coordinates") EXPECT_FALSE(network_options_from_json(bad).in_box(1));  // as the first model files
-    else if (key == "decoder_stem") EXPECT_FALSE(network_options_from_json(bad).has_input_projection);
-    else if (key == "least_precision") EXPECT_TRUE(network_options_from_json(bad).mixture.precision_floor.empty());
+    if (key == "coordinates") EXPECT_FALSE(network_options_from_json(bad).is_probit(1));  // as the first model files
+    else if (key == "input_projection") EXPECT_FALSE(network_options_from_json(bad).has_input_projection);
+    else if (key == "precision_floor") EXPECT_TRUE(network_options_from_json(bad).mixture.precision_floor.empty());
     else EXPECT_THROW(network_options_from_json(bad), ModelError) << "without " << key;
     refused(key.c_str(), nullptr);
   }
   refused("coordinates", "polar");
-  refused("coordinates", {"box"});
+  refused("coordinates", {"probit"});
   refused("components", 0);
   refused("components", 2.5);
   refused("components", 1e300);
-  refused("least_precision", {1, 1});
-  refused("least_precision", std::vector<double>(11, -1));
-  refused("least_precision", -1);
-  refused("least_precision", "much");
+  refused("precision_floor", {1, 1});
+  refused("precision_floor", std::vector<double>(11, -1));
+  refused("precision_floor", -1);
+  refused("precision_floor", "much");
   refused("parameters", -1);
   refused("covariance", "round");
   refused("encoders", nlohmann::json::array());
@@ -84,11 +84,27 @@ TEST(network_options_test, damaged_json_is_refused) {
   EXPECT_THROW(network_options_from_json(nlohmann::json::array()), ModelError);
 }
 
+// Renamed since version 0.1, whose files are read for one version more.
+TEST(network_options_test, names_of_version_0_1_are_read) {
+  const nlohmann::json now = to_json(fast_network(1, 2));
+  nlohmann::json old = now;
+  for (const auto& [old_key, new_key] : {std::pair{"least_precision", "precision_floor"},   // version 0.1
+                                         std::pair{"link", "parameterisation"},             // version 0.1
+                                         std::pair{"decoder_stem", "input_projection"}}) {  // version 0.1
+    old[old_key] = now.at(new_key);
+    old.erase(new_key);
+  }
+  old["link"] = "widths";               // version 0.1
+  old["coordinates"] = {"box", "box"};  // version 0.1
+  EXPECT_EQ(network_options_from_json(old), fast_network(1, 2));
+  EXPECT_EQ(to_json(network_options_from_json(old)), now);
+}
+
 // What version 0.1 could train and this one cannot run: the message says what to do.
 TEST(network_options_test, options_of_version_0_1_are_refused_with_the_advice_to_train_again) {
   nlohmann::json statistics = to_json(fast_network(1, 2)), link = statistics, encoder = statistics;
   statistics["encoder_settings"]["statistics"]["version"] = 2;
-  link["link"] = "relative";
+  link["parameterisation"] = "relative";
   encoder["encoders"] = {"statistics", "convolution"};
   for (const nlohmann::json& old : {statistics, link, encoder}) {
     try {

@@ -42,7 +42,9 @@ inline Row dense(const std::vector<WeightBlock>& blocks, const std::vector<doubl
 }
 
 inline Row decode(const std::vector<WeightBlock>& blocks, const std::vector<double>& weights, const Row& embedding) {
-  Row u = find(blocks, "decoder.stem.weight") ? dense(blocks, weights, "decoder.stem", embedding) : embedding;
+  Row u = find(blocks, "decoder.input_projection.weight")
+              ? dense(blocks, weights, "decoder.input_projection", embedding)
+              : embedding;
   for (int k = 1; find(blocks, "decoder.block" + std::to_string(k) + ".l1.weight"); ++k) {
     const std::string name = "decoder.block" + std::to_string(k) + ".";
     Row v = u;

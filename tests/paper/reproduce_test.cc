@@ -84,11 +84,11 @@ TEST(paper_items_test, the_list_says_what_each_needs) {
 
 TEST(trainings_test, a_command_trains_what_the_table_compares) {
   EXPECT_EQ(training_command(find_training("dvdp-diagonal-30"), 2, "m.safetensors"),
-            "penn train dvdp --minutes 2 --components 30 --covariance diagonal --length 500 --calibration 0 -o "
+            "penn train dvdp --minutes 2 --components 30 --covariance diagonal --length 500 --recalibration 0 -o "
             "m.safetensors");
   EXPECT_EQ(
       training_command(find_training("oup-trajectories-1000"), 2.5, "m.safetensors"),
-      "penn train oup --minutes 2.5 --components 10 --length 1000 --calibration 0 --dataset 1000 -o m.safetensors");
+      "penn train oup --minutes 2.5 --components 10 --length 1000 --recalibration 0 --dataset 1000 -o m.safetensors");
 }
 
 TEST(paper_numbers_test, every_row_belongs_to_a_training_with_its_settings) {

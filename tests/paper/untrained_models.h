@@ -38,14 +38,14 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
   net.sampling_low = info.sampling.low, net.sampling_high = info.sampling.high;
   info.training = nlohmann::ordered_json{{"preset", "fast"}, {"dataset", dataset}};
   info.value_low.assign(d, -10), info.value_high.assign(d, 10);
-  info.on_lattice.assign(d, false);
+  info.quantised.assign(d, false);
   info.validation_nll = -1.5, info.steps = 100, info.trajectories = 25600, info.minutes = 0.5;
   for (int i = 1; i <= 20; ++i)
     info.curve.push_back({0.025 * i, 5.0 * i, 1280.0 * i, -1.5 + 3.0 / i, -1.4 + 3.0 / i, 1e-3});
-  info.familiarity.mean.assign(H, 0), info.familiarity.spread.assign(1, 1), info.familiarity.directions = {1, 0};
+  info.typicality.mean.assign(H, 0), info.typicality.spread.assign(1, 1), info.typicality.directions = {1, 0};
   for (int i = 0; i <= 1000; ++i)
-    info.familiarity.inside.push_back(0.01f * static_cast<float>(i)),
-        info.familiarity.outside.push_back(0.01f * static_cast<float>(i));
+    info.typicality.inside.push_back(0.01f * static_cast<float>(i)),
+        info.typicality.outside.push_back(0.01f * static_cast<float>(i));
 
   Model model{path.string(), info, choice.system, choice.observation, Network(net)};
   const RandomKey key(17, 0);

@@ -1,4 +1,4 @@
-// The value itself: density, sampling, moments, change of units, 1-D laws.
+// The value itself: density, sampling, moments, change of units, 1-D distributions.
 #include "penn/posterior/gaussian_mixture.h"
 
 #include <gtest/gtest.h>

@@ -106,14 +106,14 @@ TEST(mixture_algebra_test, a_million_draws_agree_with_marginal_and_projection_in
   DrawStream draws(6);
   const auto sample = q.sample(n, draws);
   const std::vector<double> direction = {1.0, -0.5, 0.0, 2.0, 0.3, -1.0};
-  const auto law = q.projection(direction), third = q.marginal_1d(3);
-  const double at = law.mean() + 0.5 * law.sd(), at3 = third.mean() - 0.7 * third.sd();
+  const auto distribution = q.projection(direction), third = q.marginal_1d(3);
+  const double at = distribution.mean() + 0.5 * distribution.sd(), at3 = third.mean() - 0.7 * third.sd();
   double below = 0.0, below3 = 0.0;
   for (std::size_t i = 0; i < n; ++i) {
     below += dot(direction, {&sample[i * 6], 6}) < at ? 1.0 / n : 0.0;
     below3 += sample[i * 6 + 3] < at3 ? 1.0 / n : 0.0;
   }
-  EXPECT_NEAR(law.cdf(at), below, 2e-3);
+  EXPECT_NEAR(distribution.cdf(at), below, 2e-3);
   EXPECT_NEAR(third.cdf(at3), below3, 2e-3);
   EXPECT_NEAR(third.sd(), std::sqrt(q.covariance()(3, 3)), 1e-12);
 }
@@ -121,7 +121,7 @@ TEST(mixture_algebra_test, a_million_draws_agree_with_marginal_and_projection_in
 TEST(mixture_algebra_test, widths_change_and_nothing_else) {
   const auto q = random_mixture(4, 3, 78);
   const std::vector<double> factors = {0.5, 1.0, 3.0};
-  const auto w = q.with_widths(factors);
+  const auto w = q.with_scales(factors);
   for (std::size_t j = 0; j < 4; ++j) {
     EXPECT_NEAR(w.log_weight(j), q.log_weight(j), 1e-14);
     const auto before = q.component_covariance(j), after = w.component_covariance(j);
@@ -131,7 +131,7 @@ TEST(mixture_algebra_test, widths_change_and_nothing_else) {
         EXPECT_NEAR(after(k, l), before(k, l) * factors[k] * factors[l], 1e-12 * std::abs(after(k, k)) + 1e-12);
     }
   }
-  EXPECT_THROW(q.with_widths(std::vector<double>{1.0}), Error);
+  EXPECT_THROW(q.with_scales(std::vector<double>{1.0}), Error);
 }
 
 TEST(mixture_algebra_test, bad_coordinates_are_refused) {
@@ -143,15 +143,15 @@ TEST(mixture_algebra_test, bad_coordinates_are_refused) {
   EXPECT_THROW(q.conditional(kX, std::vector<double>{std::numeric_limits<double>::infinity()}), Error);
 }
 
-// ---- the law of one parameter ----
+// ---- the distribution of one parameter ----
 
-NormalMixture1d law(std::vector<double> weights, std::vector<double> means, std::vector<double> sds) {
+NormalMixture1d distribution(std::vector<double> weights, std::vector<double> means, std::vector<double> sds) {
   for (double& w : weights) w = std::log(w);
   return NormalMixture1d(std::move(weights), std::move(means), std::move(sds));
 }
 
 TEST(normal_mixture_1d_test, cdf_is_the_integral_of_the_density) {
-  const auto q = law({0.3, 0.7}, {-1, 2}, {0.5, 1.5});
+  const auto q = distribution({0.3, 0.7}, {-1, 2}, {0.5, 1.5});
   for (double x : {-2.0, 0.0, 1.0, 4.0}) {
     const double reference = integral(-20, x, 20000, [&](double t) { return std::exp(q.log_density(t)); });
     EXPECT_NEAR(q.cdf(x), reference, 1e-6);
@@ -161,10 +161,11 @@ TEST(normal_mixture_1d_test, cdf_is_the_integral_of_the_density) {
 }
 
 TEST(normal_mixture_1d_test, quantile_inverts_the_cdf_everywhere) {
-  const NormalMixture1d laws[] = {
-      law({1}, {3}, {2}), law({0.3, 0.7}, {-1, 2}, {0.5, 1.5}), law({0.5, 0.5}, {-1e6, 1e6}, {1e-3, 1}),
-      law({1 - 1e-12, 1e-12}, {0, 1e8}, {1e-8, 1e3}), law({0.2, 0.3, 0.5}, {5, 5, 5.0001}, {1e-9, 1e-5, 10})};
-  for (const auto& q : laws) {
+  const NormalMixture1d distributions[] = {distribution({1}, {3}, {2}), distribution({0.3, 0.7}, {-1, 2}, {0.5, 1.5}),
+                                           distribution({0.5, 0.5}, {-1e6, 1e6}, {1e-3, 1}),
+                                           distribution({1 - 1e-12, 1e-12}, {0, 1e8}, {1e-8, 1e3}),
+                                           distribution({0.2, 0.3, 0.5}, {5, 5, 5.0001}, {1e-9, 1e-5, 10})};
+  for (const auto& q : distributions) {
     double before = -std::numeric_limits<double>::infinity();
     for (double p : {1e-250, 1e-100, 1e-12, 0.001, 0.05, 0.25, 0.4999, 0.51, 0.75, 0.95, 0.999, 1 - 1e-12}) {
       const double x = q.quantile(p);
@@ -184,7 +185,7 @@ TEST(normal_mixture_1d_test, quantile_inverts_the_cdf_everywhere) {
 }
 
 TEST(normal_mixture_1d_test, quantile_of_one_normal_is_the_normal_quantile_and_ends_are_infinite) {
-  const auto q = law({1}, {3}, {2});
+  const auto q = distribution({1}, {3}, {2});
   EXPECT_NEAR(q.quantile(0.975), 3 + 2 * 1.959963984540054, 1e-12);
   EXPECT_NEAR(q.median(), 3.0, 1e-14);
   EXPECT_TRUE(std::isinf(q.quantile(0.0)) && q.quantile(0.0) < 0);

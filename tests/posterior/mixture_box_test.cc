@@ -81,8 +81,9 @@ TEST(mixture_box_test, orthant_of_equally_correlated_normals_is_one_over_m_plus_
 }
 
 TEST(mixture_box_test, stated_error_covers_the_true_error) {
-  // 200 seeds, 512 points, 2-D orthant with correlation -0.9: P = 1/4 + asin(rho) / (2 pi). Sixteen shifts give a t law
-  // with 15 degrees of freedom: |t| > 2.95 with probability 1 %, so 8 or more of 200 have probability below 0.1 %.
+  // 200 seeds, 512 points, 2-D orthant with correlation -0.9: P = 1/4 + asin(rho) / (2 pi). Sixteen shifts give a t
+  // distribution with 15 degrees of freedom: |t| > 2.95 with probability 1 %, so 8 or more of 200 have probability
+  // below 0.1 %.
   const auto q = GaussianMixture::from_covariances({1.0}, {{0, 0}}, {covariance_2d(1, 1, -0.9)});
   const double truth = 0.25 + std::asin(-0.9) / (2 * std::numbers::pi);
   int outside = 0;
@@ -120,20 +121,21 @@ TEST(mixture_box_test, a_million_draws_agree_in_five_dimensions) {
   DrawStream draws(1);
   const std::size_t n = 1000000;
   const auto sample = q.sample(n, draws);
-  double share = 0.0, mean0 = 0.0, product = 0.0;
+  double fraction = 0.0, mean0 = 0.0, product = 0.0;
   for (std::size_t i = 0; i < n; ++i)
     if (box.contains({&sample[5 * i], 5})) {
-      share += 1.0;
+      fraction += 1.0;
       mean0 += sample[5 * i];
       product += (sample[5 * i] - moments.mean[0]) * (sample[5 * i + 1] - moments.mean[1]);
     }
-  EXPECT_GT(share, 0.01 * n);
-  EXPECT_NEAR(inside.mass(), share / n, 4 * 5e-4);
-  // Moments in the box, with k = share draws: standard errors sd / sqrt(k), and sd0 sd1 / sqrt(k) for the covariance.
+  EXPECT_GT(fraction, 0.01 * n);
+  EXPECT_NEAR(inside.mass(), fraction / n, 4 * 5e-4);
+  // Moments in the box, with k = fraction draws: standard errors sd / sqrt(k), and sd0 sd1 / sqrt(k) for the
+  // covariance.
   const double sd0 = std::sqrt(moments.covariance(0, 0)), sd1 = std::sqrt(moments.covariance(1, 1));
   EXPECT_LE(moments.mean_error[0], 1e-3 * sd0);
-  EXPECT_NEAR(moments.mean[0], mean0 / share, 5 * std::hypot(sd0 / std::sqrt(share), moments.mean_error[0]));
-  EXPECT_NEAR(moments.covariance(0, 1), product / share, sd0 * sd1 * (5 / std::sqrt(share) + 5e-3));
+  EXPECT_NEAR(moments.mean[0], mean0 / fraction, 5 * std::hypot(sd0 / std::sqrt(fraction), moments.mean_error[0]));
+  EXPECT_NEAR(moments.covariance(0, 1), product / fraction, sd0 * sd1 * (5 / std::sqrt(fraction) + 5e-3));
 }
 
 TEST(mixture_box_test, far_boxes_have_a_finite_log_mass) {
@@ -186,7 +188,7 @@ TEST(truncated_mixture_test, density_integrates_to_one_in_the_box_and_moments_ma
   EXPECT_NEAR(mean, mx, 4 * 1.4e-3 + 5e-4);
 }
 
-TEST(truncated_mixture_test, draws_in_a_far_corner_are_bounded_work_and_have_the_right_law) {
+TEST(truncated_mixture_test, draws_in_a_far_corner_are_bounded_work_and_have_the_right_distribution) {
   // The box holds 6e-9 of the mass: plain rejection would need 2e8 tries per draw. Quadrature gives the moments.
   const auto q = GaussianMixture::from_covariances({1.0}, {{0, 0}}, {covariance_2d(1, 1, -0.5)});
   const Box box{{2.5, 2.5}, {4.0, 6.0}};

@@ -1,4 +1,4 @@
-// Mixtures fitted to weighted draws, against the laws the draws stand for.
+// Mixtures fitted to weighted draws, against the distributions the draws stand for.
 #include "penn/posterior/mixture_fit.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@ TEST(mixture_fit_test, effective_count_is_one_for_one_heavy_point_and_all_for_eq
   EXPECT_NEAR(effective_count(std::vector<double>{std::log(3.0), 0}), 16.0 / 10, 1e-12);
 }
 
-// 6,000 draws from a wide normal law, weighted to two modes: mean, covariance and density of the modes come back.
+// 6,000 draws from a wide normal distribution, weighted to two modes: mean, covariance and density of the modes come
+// back.
 TEST(mixture_fit_test, weighted_draws_of_two_modes_give_the_two_modes) {
   const GaussianMixture truth = GaussianMixture::from_covariances(
       {0.3, 0.7}, {{-2, 0.5}, {1, -1}}, {covariance_2d(0.3, 0.5, 0.8), covariance_2d(0.6, 0.2, -0.5)});

@@ -21,7 +21,8 @@ TEST(mixture_measures_test, levels_of_one_normal_are_chi_squared_quantiles) {
   for (std::size_t i = 0; i < probabilities.size(); ++i) {
     const double p = probabilities[i];
     EXPECT_NEAR(levels[i].log_level, top + std::log(1.0 - p), 4 * levels[i].error);
-    EXPECT_NEAR(levels[i].error / (std::sqrt(p / (1 - p) / 200000)), 1.0, 0.3);  // delta method on the exponential law
+    EXPECT_NEAR(levels[i].error / (std::sqrt(p / (1 - p) / 200000)), 1.0,
+                0.3);  // delta method on the exponential distribution
   }
 }
 

@@ -117,15 +117,15 @@ TEST(mixture_modes_test, widely_separated_and_nearly_singular_components_keep_th
 
 TEST(mixture_modes_test, basin_mass_in_one_dimension_is_the_cdf_at_the_valley) {
   const auto q = line({0.6, 0.4}, {-1.5, 2.0}, {1.0, 0.7});
-  const auto law = q.marginal_1d(0);
+  const auto distribution = q.marginal_1d(0);
   double valley = 0.0, lowest = 1e9;
   for (double x = -1.5; x < 2.0; x += 1e-4)
-    if (law.log_density(x) < lowest) lowest = law.log_density(x), valley = x;
+    if (distribution.log_density(x) < lowest) lowest = distribution.log_density(x), valley = x;
   ModeOptions options;
   options.basin_draws = 4000;  // standard error 0.0078
   const auto modes = find_modes(q, options);
   ASSERT_EQ(modes.size(), 2u);
-  EXPECT_NEAR(modes[0].mass, law.cdf(valley), 4 * 0.0078);
+  EXPECT_NEAR(modes[0].mass, distribution.cdf(valley), 4 * 0.0078);
   EXPECT_NEAR(modes[0].mass + modes[1].mass, 1.0, 1e-12);
   EXPECT_NEAR(modes[0].mass_error, 0.0078, 2e-4);
 }

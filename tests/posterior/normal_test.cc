@@ -65,7 +65,7 @@ TEST(normal_test, interval_mass_matches_quadrature_also_in_the_tails) {
   EXPECT_NEAR(log_normal_interval(100.0, 101.0), -0.5 * 1e4 - kHalfLogTwoPi - std::log(100.0), 1e-3);
 }
 
-TEST(normal_test, interval_quantile_leaves_the_share_to_its_left) {
+TEST(normal_test, interval_quantile_leaves_the_fraction_to_its_left) {
   const double cases[][2] = {{-1.0, 2.0},  {0.5, 0.7},   {-8.0, -7.0},        {7.0, 8.0},       {-kInfinity, -1.0},
                              {35.0, 36.0}, {60.0, 61.0}, {-kInfinity, -60.0}, {-2.0, kInfinity}};
   for (const auto& [a, b] : cases)

@@ -1,4 +1,4 @@
-// Posteriors in box coordinates against integrals over the box by brute force, and what must hold at the ends: flat,
+// Posteriors in probit coordinates against integrals over the box by brute force, and what must hold at the ends: flat,
 // narrow, at an edge.
 #include "penn/posterior/posterior.h"
 
@@ -6,8 +6,8 @@
 
 #include <cmath>
 
-#include "penn/posterior/box_coordinates.h"
 #include "penn/posterior/mixture_product.h"
+#include "penn/posterior/probit_coordinates.h"
 
 namespace penn {
 namespace {
@@ -26,7 +26,7 @@ GaussianMixture two_components() {
 }
 
 Posterior boxed(GaussianMixture mixture = two_components()) {
-  return {std::move(mixture), Coordinate::kBox, kBox};
+  return {std::move(mixture), Coordinate::kProbit, kBox};
 }
 
 // f over the box, by the midpoint rule.
@@ -55,7 +55,7 @@ TEST(posterior_test, covariance_of_two_normal_probabilities) {
             << a << ' ' << b << ' ' << rho;
       }
   }
-  // Where it is small all its digits are right: a normal law of SD 1e-6 has phi(a)^2 1e-12.
+  // Where it is small all its digits are right: a normal distribution of SD 1e-6 has phi(a)^2 1e-12.
   EXPECT_NEAR(probit_covariance(0.5, 0.5, 1e-12) / (normal_density(0.5) * normal_density(0.5) * 1e-12), 1, 1e-9);
 }
 
@@ -91,14 +91,15 @@ TEST(posterior_test, moments_are_those_of_the_density) {
 
 TEST(posterior_test, law_of_one_parameter) {
   const Posterior q = boxed();
-  const MarginalLaw law = q.marginal(0);
-  EXPECT_EQ(law.cdf(-1), 0);
-  EXPECT_EQ(law.cdf(3), 1);
+  const Marginal distribution = q.marginal(0);
+  EXPECT_EQ(distribution.cdf(-1), 0);
+  EXPECT_EQ(distribution.cdf(3), 1);
   for (const double p : {0.001, 0.05, 0.5, 0.9, 0.999}) {
-    const double x = law.quantile(p), h = 1e-5;
-    EXPECT_NEAR(law.cdf(x), p, 1e-12);
-    EXPECT_NEAR(law.survival(x), 1 - p, 1e-12);
-    EXPECT_NEAR(std::exp(law.log_density(x)), (law.cdf(x + h) - law.cdf(x - h)) / (2 * h), 1e-5);
+    const double x = distribution.quantile(p), h = 1e-5;
+    EXPECT_NEAR(distribution.cdf(x), p, 1e-12);
+    EXPECT_NEAR(distribution.survival(x), 1 - p, 1e-12);
+    EXPECT_NEAR(std::exp(distribution.log_density(x)), (distribution.cdf(x + h) - distribution.cdf(x - h)) / (2 * h),
+                1e-5);
   }
 }
 
@@ -201,7 +202,7 @@ TEST(posterior_test, coordinates_may_differ_from_parameter_to_parameter) {
   const auto inside = [](double s, double t, double rho) { return matrix(s * s, rho * s * t, t * t); };
   const GaussianMixture mixture = GaussianMixture::from_covariances({0.3, 0.7}, {{-0.8, 10.2}, {0.9, 10.3}},
                                                                     {inside(0.5, 0.02, 0.6), inside(0.6, 0.03, -0.7)});
-  const Posterior q(mixture, {Coordinate::kBox, Coordinate::kLinear}, kBox);
+  const Posterior q(mixture, {Coordinate::kProbit, Coordinate::kLinear}, kBox);
   const auto moment = [&](auto f) {
     return integral([&](const std::vector<double>& theta) { return std::exp(q.log_density(theta)) * f(theta); }, 1000);
   };
@@ -222,7 +223,7 @@ TEST(posterior_test, coordinates_may_differ_from_parameter_to_parameter) {
 
   // At the edge of the linear one: draws are cut there, and only there.
   const Posterior edge(GaussianMixture::from_covariances({1}, {{0.5, 10.5}}, {inside(1, 0.1, 0.5)}),
-                       {Coordinate::kBox, Coordinate::kLinear}, kBox);
+                       {Coordinate::kProbit, Coordinate::kLinear}, kBox);
   EXPECT_NEAR(edge.outside_mass(), 0.5, 1e-3);
   DrawStream draws(4);
   const PosteriorInBox cut(edge);

@@ -136,7 +136,7 @@ TEST(referee_layers_test, lstm_and_all_its_gradients) {
 // Both sides compute in doubles: ln q to 1e-10. Our gradient is rounded to float32 at the end: 1e-7 of each entry, and
 // doubles' rounding of the largest.
 TEST(referee_layers_test, mixture_and_its_gradient) {
-  for (const char* parameterisation : {"direct", "widths"})
+  for (const char* parameterisation : {"direct", "log_scale"})
     for (const auto& [M, N, full] : {std::tuple{1, 1, true},
                                      {1, 4, true},
                                      {2, 3, true},
@@ -176,41 +176,41 @@ TEST(referee_layers_test, mixture_and_its_gradient) {
         }
 }
 
-// The whole network with every term of the loss, the load-balancing term over the whole batch, trajectories in pieces
+// The whole network with every term of the loss, the load-balancing term over the whole batch, trajectories in chunks
 // of several lengths.
 TEST(referee_layers_test, the_gradient_of_a_step) {
   const System system = load_system("oup").system;
   for (const std::string preset : {"fast", "paper", "both encoders"})
     for (const LossTerms& terms :
-         {LossTerms{}, LossTerms{.balance = 0.3}, LossTerms{.balance = 0.3, .auxiliary = 0.5}}) {
-      SCOPED_TRACE(preset + ", balance " + std::to_string(terms.balance));
+         {LossTerms{}, LossTerms{.load_balancing = 0.3}, LossTerms{.load_balancing = 0.3, .auxiliary = 0.5}}) {
+      SCOPED_TRACE(preset + ", load balancing " + std::to_string(terms.load_balancing));
       TrainOptions options = preset_options(preset == "paper" ? "paper" : "fast", system);
       options.lengths = {30, 60};
       if (preset == "both encoders") options.encoders = {"statistics", "lstm"};
       Network network(network_for(options, system, 0));
       network.set_random_weights(3);
-      std::vector<TrajectoryBatch> pieces;
+      std::vector<TrajectoryBatch> chunks;
       for (const auto& [count, length] : {std::pair<int64_t, int64_t>{50, 30}, {61, 45}, {40, 60}})
-        pieces.push_back(
+        chunks.push_back(
             simulate_set(system, 0, {.seed = static_cast<uint64_t>(length), .threads = 1, .length = length}, count)
                 .all);
-      network.fit_input_scaling(pieces[0].z.data(), pieces[0].count, pieces[0].length, 1);
-      const std::vector<float> theta = NetworkCoordinates(system, network.options()).of(pieces);
+      network.fit_input_scaling(chunks[0].z.data(), chunks[0].count, chunks[0].length, 1);
+      const std::vector<float> theta = NetworkCoordinates(system, network.options()).of(chunks);
       Gradients gradients;
-      const BatchLoss loss = gradients.compute(network, pieces, theta, terms, 2);
+      const BatchLoss loss = gradients.compute(network, chunks, theta, terms, 2);
       ASSERT_EQ(loss.bad, 0);
 
       Leaves leaves = leaves_of(network.blocks(), network.weights().data());
       std::vector<Tensor> rows;
-      for (const TrajectoryBatch& piece : pieces) {
-        std::vector<float> e(static_cast<size_t>(piece.count * network.embedding_size()));
-        network.embed(piece.z.data(), piece.count, piece.length, piece.sampling.data(), e.data(), 1);
-        Tensor embedding = tensor_of(e.data(), {piece.count, network.embedding_size()}).clone();
+      for (const TrajectoryBatch& chunk : chunks) {
+        std::vector<float> e(static_cast<size_t>(chunk.count * network.embedding_size()));
+        network.embed(chunk.z.data(), chunk.count, chunk.length, chunk.sampling.data(), e.data(), 1);
+        Tensor embedding = tensor_of(e.data(), {chunk.count, network.embedding_size()}).clone();
         if (network.lstm()) {
           const Tensor centre = tensor_of(network.lstm()->centre().data(), {1}),
                        unit = tensor_of(network.lstm()->unit().data(), {1});
           const Tensor mean =
-              lstm_mean(torch::asinh((tensor_of(piece.z.data(), {piece.count, piece.length, 1}) - centre) / unit),
+              lstm_mean(torch::asinh((tensor_of(chunk.z.data(), {chunk.count, chunk.length, 1}) - centre) / unit),
                         lstm_parameters(leaves));
           const int64_t first = network.statistics() ? network.statistics()->size() : 0;
           EXPECT_LT(difference(embedding.slice(1, first, first + network.lstm()->size()), mean.detach()), kValue);
@@ -222,9 +222,9 @@ TEST(referee_layers_test, the_gradient_of_a_step) {
       const Tensor raw = decode(leaves, torch::cat(rows, 0)), targets = tensor_of(theta.data(), {raw.size(0), 5});
       const LogDensities q = log_densities(network.options().mixture, raw, targets);
       const Tensor nll = -q.log_q.mean();
-      const Tensor balance =
+      Tensor load_balancing =
           torch::softmax(raw.slice(1, 0, network.options().mixture.components), 1).mean(0).log().mean();
-      (nll - terms.auxiliary * q.alone.mean() - terms.balance * balance).backward();
+      (nll - terms.auxiliary * q.alone.mean() - terms.load_balancing * load_balancing).backward();
       EXPECT_NEAR(loss.nll, nll.item<double>(), 1e-5 * std::fabs(nll.item<double>()));
       for (const WeightBlock& block : network.blocks()) {
         const Tensor& leaf = leaves[block.name];

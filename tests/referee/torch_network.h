@@ -40,7 +40,7 @@ inline Tensor linear(const Leaves& w, const std::string& name, const Tensor& x) 
 }
 
 inline Tensor decode(const Leaves& w, Tensor u) {
-  if (w.count("decoder.stem.weight")) u = linear(w, "decoder.stem", u);
+  if (w.count("decoder.input_projection.weight")) u = linear(w, "decoder.input_projection", u);
   for (int k = 1; w.count("decoder.block" + std::to_string(k) + ".l1.weight"); ++k) {
     const std::string name = "decoder.block" + std::to_string(k) + ".";
     Tensor v = u;

@@ -179,7 +179,7 @@ class TorchOptimiser {
   // largest.
   double difference_of_weights(const std::vector<Tensor>& ours) const { return difference(ours, weights_); }
   double difference_of_averages(const std::vector<Tensor>& ours) const { return difference(ours, average_); }
-  // The way begins anew.
+  // The way begins again.
   void take_weights(const std::vector<Tensor>& weights, const std::vector<Tensor>& average) {
     torch::NoGradGuard no_grad;
     for (size_t k = 0; k < weights_.size(); ++k) weights_[k].copy_(weights[k]);
@@ -312,29 +312,29 @@ Deviation train_both(const std::string& preset, const std::string& optimiser_nam
   TorchOptimiser referee(theirs, o);
   Deviation worst;
   for (int step = 0; step <= 10; ++step) {
-    std::vector<TrajectoryBatch> pieces;
+    std::vector<TrajectoryBatch> chunks;
     for (const int64_t length : {30, 60})
-      pieces.push_back(
+      chunks.push_back(
           simulate_set(system, 0, {.seed = static_cast<uint64_t>(1000 * step + length), .threads = 1, .length = length},
                        100)
               .all);
-    const std::vector<float> theta = coordinates.of(pieces);
-    const LossTerms terms{.balance = options.balance, .auxiliary = options.lesson};
-    const BatchLoss loss = gradients.compute(network, pieces, theta, terms, 2);
+    const std::vector<float> theta = coordinates.of(chunks);
+    const LossTerms terms{.load_balancing = options.load_balancing, .auxiliary = options.auxiliary_loss};
+    const BatchLoss loss = gradients.compute(network, chunks, theta, terms, 2);
     EXPECT_EQ(loss.bad, 0);
     const double rate = step == 0 ? 0 : options.learning_rate;
     EXPECT_TRUE(optimiser.step(network.weights(), gradients.gradient(), rate, 2));
 
     std::vector<Tensor> rows;
-    for (const TrajectoryBatch& piece : pieces) {
-      std::vector<float> e(static_cast<size_t>(piece.count * network.embedding_size()));
-      network.embed(piece.z.data(), piece.count, piece.length, piece.sampling.data(), e.data(),
+    for (const TrajectoryBatch& chunk : chunks) {
+      std::vector<float> e(static_cast<size_t>(chunk.count * network.embedding_size()));
+      network.embed(chunk.z.data(), chunk.count, chunk.length, chunk.sampling.data(), e.data(),
                     1);  // of the features and the logarithm of the length; the LSTM's are replaced
-      Tensor embedding = tensor_of(e.data(), {piece.count, network.embedding_size()}).clone();
+      Tensor embedding = tensor_of(e.data(), {chunk.count, network.embedding_size()}).clone();
       if (network.lstm()) {
         const Tensor centre = tensor_of(network.lstm()->centre().data(), {1}),
                      unit = tensor_of(network.lstm()->unit().data(), {1});
-        const Tensor x = torch::asinh((tensor_of(piece.z.data(), {piece.count, piece.length, 1}) - centre) / unit);
+        const Tensor x = torch::asinh((tensor_of(chunk.z.data(), {chunk.count, chunk.length, 1}) - centre) / unit);
         embedding = torch::cat({lstm_mean(x, lstm_parameters(leaves)), embedding.slice(1, network.lstm()->size())}, 1);
       }
       rows.push_back(embedding);
@@ -342,9 +342,10 @@ Deviation train_both(const std::string& preset, const std::string& optimiser_nam
     const Tensor raw = decode(leaves, torch::cat(rows, 0));
     const LogDensities q = log_densities(shape.mixture, raw, tensor_of(theta.data(), {raw.size(0), 2}));
     const Tensor nll = -q.log_q.mean(),
-                 balance = torch::softmax(raw.slice(1, 0, shape.mixture.components), 1).mean(0).log().mean();
-    referee.step(torch::autograd::grad({nll - terms.auxiliary * q.alone.mean() - terms.balance * balance}, theirs),
-                 rate, optimiser.state());
+                 load_balancing = torch::softmax(raw.slice(1, 0, shape.mixture.components), 1).mean(0).log().mean();
+    referee.step(
+        torch::autograd::grad({nll - terms.auxiliary * q.alone.mean() - terms.load_balancing * load_balancing}, theirs),
+        rate, optimiser.state());
     worst.loss = std::max(worst.loss, std::fabs(loss.nll - nll.item<double>()) / (1 + std::fabs(nll.item<double>())));
     if (step == 0) continue;
     const std::vector<Tensor> weights = tensors_of(network.blocks(), network.weights()),

@@ -106,7 +106,7 @@ int status_of(const std::string& answer) {
   return answer.size() > 12 ? std::stoi(answer.substr(9, 3)) : 0;
 }
 
-TEST(http_server_test, a_body_comes_back_whatever_pieces_it_is_sent_in) {
+TEST(http_server_test, a_body_comes_back_whatever_chunks_it_is_sent_in) {
   Echo echo({});
   const std::string body(300'000, 'x'), whole = post(body);
   EXPECT_TRUE(Client(echo.port()).ask(whole).ends_with(body));

@@ -261,7 +261,7 @@ TEST(simulator_test, cfhn_discards_about_three_quarters_of_a_percent) {
   choice.system.simulation.burn_in = {1500, 1500};
   const Batch batch = run(Simulator(choice.system, choice.observation, {.seed = 1}), 0, 20000);
   EXPECT_EQ(batch.count.kept, 20000);
-  EXPECT_NEAR(batch.count.discarded_share(), 0.0077, 3 * std::sqrt(0.0077 / 20000));
+  EXPECT_NEAR(batch.count.discarded_fraction(), 0.0077, 3 * std::sqrt(0.0077 / 20000));
 }
 
 // Theta of a diverged trajectory is drawn again together with the noise, so that what is kept follows p(theta) P(finite
@@ -279,7 +279,7 @@ TEST(simulator_test, a_diverged_pair_is_replaced_as_a_whole) {
     mean += k / 20000;
   }
   EXPECT_NEAR(mean, edge / 2, 5 * edge / std::sqrt(12 * 20000.0));
-  EXPECT_NEAR(batch.count.discarded_share(), 1 - edge, 5 * std::sqrt(edge * (1 - edge) / 22000));
+  EXPECT_NEAR(batch.count.discarded_fraction(), 1 - edge, 5 * std::sqrt(edge * (1 - edge) / 22000));
 }
 
 TEST(simulator_test, a_system_that_always_diverges_is_reported) {
@@ -305,7 +305,7 @@ TEST(simulator_test, one_trajectory_of_a_wild_system_equals_that_of_a_batch) {
       "explode.toml");
   const Simulator simulator(system, 0, {.seed = 1});
   const Batch all = run(simulator, 0, 40);
-  EXPECT_GT(all.count.discarded_share(), 0.8);
+  EXPECT_GT(all.count.discarded_fraction(), 0.8);
   for (uint64_t i = 0; i < 40; ++i) EXPECT_EQ(run(simulator, i, 1).theta[0], all.theta[i]);
 }
 

@@ -70,7 +70,7 @@ TEST(theory_test, oup_noises_at_their_gaussian_ends_have_variance_D) {
 
 // Stationary distribution of the Levy-driven process alone: E exp(ikx) = exp(-|k|^alpha D/alpha), up to the time step:
 // sum over steps of (D dt/tau) (1 - dt/tau)^(alpha j) = D (dt/tau) / (1 - (1 - dt/tau)^alpha).
-TEST(theory_test, oup_levy_part_has_the_stable_stationary_law) {
+TEST(theory_test, oup_levy_part_has_the_stable_stationary_distribution) {
   for (const double alpha : {1.4, 1.7}) {
     const double D = 0.5, dt = 0.01;
     const int64_t n = 20000;

@@ -14,11 +14,11 @@ namespace {
 
 using reference::Row;
 
-// A step of `count` trajectories of a shipped system: its pieces, its parameters, a network with random weights.
+// A step of `count` trajectories of a shipped system: its chunks, its parameters, a network with random weights.
 struct Step {
   System system = load_system("soup").system;
   Network network;
-  std::vector<TrajectoryBatch> pieces;
+  std::vector<TrajectoryBatch> chunks;
   std::vector<float> theta;
 
   static NetworkOptions options(const std::string& preset) {
@@ -34,22 +34,22 @@ struct Step {
       : network(options(preset)) {
     uint64_t seed = 1;
     for (const auto& [count, length] : counts_and_lengths)
-      pieces.push_back(simulate_set(system, 0, {.seed = ++seed, .threads = 1, .length = length}, count).all);
+      chunks.push_back(simulate_set(system, 0, {.seed = ++seed, .threads = 1, .length = length}, count).all);
     network.set_random_weights(3);
     const WeightBlock& last =
         network.blocks()[network.blocks().size() - 2];  // moderate outputs, for the determinants of the reference
     for (size_t i = 0; i < last.size(); ++i) network.weights()[last.offset + i] *= 0.2f;
-    network.fit_input_scaling(pieces[0].z.data(), pieces[0].count, pieces[0].length, 1);
-    theta = NetworkCoordinates(system, network.options()).of(pieces);
+    network.fit_input_scaling(chunks[0].z.data(), chunks[0].count, chunks[0].length, 1);
+    theta = NetworkCoordinates(system, network.options()).of(chunks);
   }
   size_t rows() const { return theta.size() / 2; }
   std::vector<Row> embeddings() const {
     std::vector<Row> all;
     const size_t E = static_cast<size_t>(network.embedding_size());
-    for (const TrajectoryBatch& piece : pieces) {
-      std::vector<float> e(static_cast<size_t>(piece.count) * E);
-      network.embed(piece.z.data(), piece.count, piece.length, piece.sampling.data(), e.data(), 1);
-      for (int64_t b = 0; b < piece.count; ++b)
+    for (const TrajectoryBatch& chunk : chunks) {
+      std::vector<float> e(static_cast<size_t>(chunk.count) * E);
+      network.embed(chunk.z.data(), chunk.count, chunk.length, chunk.sampling.data(), e.data(), 1);
+      for (int64_t b = 0; b < chunk.count; ++b)
         all.push_back(reference::as_doubles(e.data() + static_cast<size_t>(b) * E, E));
     }
     return all;
@@ -71,9 +71,9 @@ double loss_by_definition(const Step& step, const std::vector<Row>& embeddings, 
     for (size_t j = 0; j < mean_weight.size(); ++j)
       mean_weight[j] += m.weights[j] / static_cast<double>(embeddings.size());
   }
-  double balance = 0;
-  for (const double w : mean_weight) balance += std::log(w) / static_cast<double>(mean_weight.size());
-  return sum / static_cast<double>(embeddings.size()) - terms.balance * balance;
+  double load_balancing = 0;
+  for (const double w : mean_weight) load_balancing += std::log(w) / static_cast<double>(mean_weight.size());
+  return sum / static_cast<double>(embeddings.size()) - terms.load_balancing * load_balancing;
 }
 
 TEST(gradients_test, the_gradient_of_all_terms_equals_differences_of_the_loss) {
@@ -82,9 +82,9 @@ TEST(gradients_test, the_gradient_of_all_terms_equals_differences_of_the_loss) {
     const std::vector<Row> embeddings = step.embeddings();
     std::vector<double> weights(step.network.weights().begin(), step.network.weights().end());
     for (const LossTerms& terms :
-         {LossTerms{}, LossTerms{.balance = 0.3}, LossTerms{.balance = 0.3, .auxiliary = 0.5}}) {
+         {LossTerms{}, LossTerms{.load_balancing = 0.3}, LossTerms{.load_balancing = 0.3, .auxiliary = 0.5}}) {
       Gradients gradients;
-      const BatchLoss loss = gradients.compute(step.network, step.pieces, step.theta, terms, 2);
+      const BatchLoss loss = gradients.compute(step.network, step.chunks, step.theta, terms, 2);
       EXPECT_EQ(loss.good, 55);
       EXPECT_EQ(loss.bad, 0);
       EXPECT_NEAR(loss.nll, loss_by_definition(step, embeddings, weights, {}), 1e-5);
@@ -112,7 +112,7 @@ TEST(gradients_test, every_weight_has_a_gradient) {
   for (const char* preset : {"fast", "paper"}) {
     const Step step(preset, {{40, 30}});
     Gradients gradients;
-    gradients.compute(step.network, step.pieces, step.theta, {.balance = 0.3, .auxiliary = 0.5}, 2);
+    gradients.compute(step.network, step.chunks, step.theta, {.load_balancing = 0.3, .auxiliary = 0.5}, 2);
     for (const WeightBlock& block : step.network.blocks()) {
       double sum = 0;
       for (size_t i = 0; i < block.size(); ++i) {
@@ -131,8 +131,8 @@ TEST(gradients_test, threads_do_not_change_a_bit) {
     for (const int threads : {1, 2, 3, 5}) {
       Gradients gradients;
       for (int again = 0; again < 2; ++again) {  // what is kept from step to step does not matter either
-        const BatchLoss loss =
-            gradients.compute(step.network, step.pieces, step.theta, {.balance = 0.3, .auxiliary = 0.5}, threads);
+        const BatchLoss loss = gradients.compute(step.network, step.chunks, step.theta,
+                                                 {.load_balancing = 0.3, .auxiliary = 0.5}, threads);
         EXPECT_EQ(loss.good, 201);
         const std::vector<float> got(gradients.gradient().begin(), gradients.gradient().end());
         if (first.empty()) first = got;
@@ -148,9 +148,9 @@ TEST(gradients_test, bad_rows_are_counted_and_left_out) {
     Step with(preset, {{48, 30}, {48, 40}}), without(preset, {{48, 30}});
     for (size_t i = 2 * 48; i < with.theta.size(); ++i) with.theta[i] = 1e30f;
     Gradients a, b;
-    const LossTerms terms{.balance = 0.3, .auxiliary = 0.5};
-    const BatchLoss x = a.compute(with.network, with.pieces, with.theta, terms, 2),
-                    y = b.compute(without.network, without.pieces, without.theta, terms, 2);
+    const LossTerms terms{.load_balancing = 0.3, .auxiliary = 0.5};
+    const BatchLoss x = a.compute(with.network, with.chunks, with.theta, terms, 2),
+                    y = b.compute(without.network, without.chunks, without.theta, terms, 2);
     EXPECT_EQ(x.good, 48);
     EXPECT_EQ(x.bad, 48);
     EXPECT_EQ(x.nll, y.nll);
@@ -161,18 +161,18 @@ TEST(gradients_test, bad_rows_are_counted_and_left_out) {
     }
     EXPECT_LT(difference, 1e-6 * largest);
     std::fill(with.theta.begin(), with.theta.end(), 1e30f);
-    EXPECT_EQ(a.compute(with.network, with.pieces, with.theta, terms, 2).good, 0);
+    EXPECT_EQ(a.compute(with.network, with.chunks, with.theta, terms, 2).good, 0);
   }
 }
 
 // Components that hardly count are pulled up by the load-balancing term, and nothing but the logits is.
-TEST(gradients_test, balance_pulls_the_mean_weights_of_the_components_together) {
+TEST(gradients_test, load_balancing_draws_the_mean_weights_of_the_components_together) {
   Step step("fast", {{96, 30}});
   float* bias = step.network.weights().data() + step.network.blocks().back().offset;
   bias[1] -= 6;
   Gradients with, without;
-  with.compute(step.network, step.pieces, step.theta, {.balance = 0.5}, 1);
-  without.compute(step.network, step.pieces, step.theta, {}, 1);
+  with.compute(step.network, step.chunks, step.theta, {.load_balancing = 0.5}, 1);
+  without.compute(step.network, step.chunks, step.theta, {}, 1);
   const size_t offset = step.network.blocks().back().offset;
   for (size_t i = 0; i < static_cast<size_t>(step.network.output_size()); ++i) {
     const double pull = with.gradient()[offset + i] - without.gradient()[offset + i];

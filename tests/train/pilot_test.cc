@@ -41,8 +41,8 @@ TEST(pilot_test, a_parameter_that_nothing_depends_on_stays_as_wide_as_the_box) {
   run.options.validation = 200;
   const Pilot pilot = try_coordinates(system, 0, run);
   ASSERT_TRUE(pilot.is_complete);
-  EXPECT_LT(pilot.widths[0], 0.4);
-  EXPECT_NEAR(pilot.widths[1], 1, 0.2);
+  EXPECT_LT(pilot.relative_sd[0], 0.4);
+  EXPECT_NEAR(pilot.relative_sd[1], 1, 0.2);
   EXPECT_EQ(coordinates_after(pilot, system), "nothing");
   EXPECT_EQ(options_after(pilot, run.options, system).steps, 1800);
 }
@@ -61,7 +61,7 @@ TEST(pilot_test, stopped_means_no_answer) {
 TEST(pilot_test, all_or_none_have_a_word_of_their_own) {
   const System system = level_and_nothing();
   EXPECT_EQ(coordinates_after({true, {0.1, 0.2}}, system), "linear");
-  EXPECT_EQ(coordinates_after({true, {0.9, 0.9}}, system), "box");
+  EXPECT_EQ(coordinates_after({true, {0.9, 0.9}}, system), "probit");
 }
 
 TEST(pilot_test, the_training_has_the_minutes_that_are_left) {

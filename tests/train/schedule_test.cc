@@ -17,13 +17,13 @@ TEST(schedule_test, the_rate_warms_up_and_falls_to_nothing) {
   EXPECT_NEAR(learning_rate_at(o, 1.01), 0, 1e-12);  // the last step of a budget in minutes may end beyond it
 }
 
-TEST(schedule_test, the_lesson_ends_before_the_training) {
+TEST(schedule_test, the_auxiliary_loss_ends_before_the_training) {
   TrainOptions o;
-  o.lesson = 0.8;
-  o.lesson_share = 0.5;
-  EXPECT_NEAR(lesson_at(o, 0), 0.8, 1e-12);
-  EXPECT_NEAR(lesson_at(o, 0.25), 0.4, 1e-12);
-  for (const double share : {0.5, 0.7, 1.0, 1.01}) EXPECT_NEAR(lesson_at(o, share), 0, 1e-12) << share;
+  o.auxiliary_loss = 0.8;
+  o.auxiliary_fraction = 0.5;
+  EXPECT_NEAR(auxiliary_loss_at(o, 0), 0.8, 1e-12);
+  EXPECT_NEAR(auxiliary_loss_at(o, 0.25), 0.4, 1e-12);
+  for (const double fraction : {0.5, 0.7, 1.0, 1.01}) EXPECT_NEAR(auxiliary_loss_at(o, fraction), 0, 1e-12) << fraction;
 }
 
 }  // namespace

@@ -72,17 +72,17 @@ void expect_same(const Model& a, const Model& b, const std::string& what) {
   EXPECT_EQ(*x.training, *y.training);
   EXPECT_EQ(x.value_low, y.value_low);
   EXPECT_EQ(x.value_high, y.value_high);
-  EXPECT_EQ(x.on_lattice, y.on_lattice);
-  EXPECT_EQ(x.discarded_share, y.discarded_share);
+  EXPECT_EQ(x.quantised, y.quantised);
+  EXPECT_EQ(x.discarded_fraction, y.discarded_fraction);
   EXPECT_EQ(x.validation_nll, y.validation_nll);
   EXPECT_EQ(x.steps, y.steps);
-  EXPECT_EQ(x.familiarity.mean, y.familiarity.mean);
-  EXPECT_EQ(x.familiarity.directions, y.familiarity.directions);
-  EXPECT_EQ(x.familiarity.spread, y.familiarity.spread);
-  EXPECT_EQ(x.familiarity.inside, y.familiarity.inside);
-  EXPECT_EQ(x.familiarity.outside, y.familiarity.outside);
-  EXPECT_EQ(x.widths.lengths, y.widths.lengths);
-  EXPECT_EQ(x.widths.factors, y.widths.factors);
+  EXPECT_EQ(x.typicality.mean, y.typicality.mean);
+  EXPECT_EQ(x.typicality.directions, y.typicality.directions);
+  EXPECT_EQ(x.typicality.spread, y.typicality.spread);
+  EXPECT_EQ(x.typicality.inside, y.typicality.inside);
+  EXPECT_EQ(x.typicality.outside, y.typicality.outside);
+  EXPECT_EQ(x.recalibration.lengths, y.recalibration.lengths);
+  EXPECT_EQ(x.recalibration.factors, y.recalibration.factors);
   ASSERT_EQ(x.curve.size(), y.curve.size());
   for (size_t i = 0; i < x.curve.size(); ++i) {
     EXPECT_EQ(x.curve[i].step, y.curve[i].step);
@@ -101,11 +101,11 @@ std::string bytes_without_clock(Model model, const fs::path& scratch) {
   return read_whole(scratch);
 }
 
-// All terms of the loss, several lengths in a step, widths set at the end; and the paper's training, smaller.
+// All terms of the loss, several lengths in a step, scales recalibrated at the end; and the paper's training, smaller.
 TrainOptions small_training(const std::string& preset, const System& system) {
   if (preset == "fast") {
     TrainOptions options = small(system, 60);
-    options.calibration = 1000;
+    options.recalibration = 1000;
     return options;
   }
   if (preset == "fast, fixed set") {
@@ -116,7 +116,7 @@ TrainOptions small_training(const std::string& preset, const System& system) {
   TrainOptions options = preset_options("paper", system);
   options.steps = 12, options.epochs = 0, options.dataset = "64", options.batch = 20, options.lengths = {30, 30},
   options.validation = 100, options.validations = 3;
-  options.balance = 0.3, options.lesson = 0.5;
+  options.load_balancing = 0.3, options.auxiliary_loss = 0.5;
   return options;
 }
 
@@ -135,8 +135,8 @@ TEST(train_test, the_same_bits_come_out_on_any_number_of_threads) {
   const System system = load_system("soup").system;
   for (const char* preset : {"fast", "fast, fixed set", "paper"}) {
     const TrainOptions options = small_training(preset, system);
-    EXPECT_GT(options.balance, 0);
-    EXPECT_GT(options.lesson, 0);
+    EXPECT_GT(options.load_balancing, 0);
+    EXPECT_GT(options.auxiliary_loss, 0);
     std::optional<Model> first;
     for (const int threads : {1, 2, 3, 5}) {
       const TrainResult result = run(system, options, folder.path / "model", false, -1, threads);
@@ -162,7 +162,7 @@ TEST(train_test, trajectories_discarded_before_a_stop_are_counted) {
   EXPECT_GT(whole.progress.simulated.discarded, 0);
   EXPECT_EQ(whole.progress.simulated.kept, 1200);
   EXPECT_EQ(whole.progress.simulated.discarded, parts.progress.simulated.discarded);
-  EXPECT_EQ(whole.model->info.discarded_share, parts.model->info.discarded_share);
+  EXPECT_EQ(whole.model->info.discarded_fraction, parts.model->info.discarded_fraction);
 }
 
 TEST(train_test, a_resumed_training_is_bit_for_bit_the_uninterrupted_one_even_on_other_threads) {
@@ -196,7 +196,7 @@ TEST(train_test, an_estimator_of_a_live_training_answers_as_the_saved_and_reopen
     const std::vector<Estimate> a = live.estimate(set.z.data(), 20, n, set.sampling.data()),
                                 b = reopened.estimate(set.z.data(), 20, n, set.sampling.data());
     for (size_t i = 0; i < 20; ++i) {
-      EXPECT_EQ(a[i].familiarity, b[i].familiarity) << preset;
+      EXPECT_EQ(a[i].typicality, b[i].typicality) << preset;
       EXPECT_EQ(a[i].posterior.mean(), b[i].posterior.mean()) << preset;
       for (const double x : {-0.2, 0.4, 1.1})
         EXPECT_EQ(a[i].posterior.log_density(std::vector<double>{x, 0.5}),
@@ -206,19 +206,19 @@ TEST(train_test, an_estimator_of_a_live_training_answers_as_the_saved_and_reopen
   }
 }
 
-TEST(train_test, the_end_sets_the_widths_and_may_be_interrupted) {
+TEST(train_test, the_end_recalibrates_and_may_be_interrupted) {
   const Folder folder;
   const System system = load_system("soup").system;
   TrainOptions options = small(system, 24);
-  options.calibration = 1200;
+  options.recalibration = 1200;
   const fs::path whole = folder.path / "whole", parts = folder.path / "parts";
   const TrainResult result = run(system, options, whole);
   ASSERT_TRUE(result.model);
-  EXPECT_EQ(result.widths_problem, "");
-  const WidthCorrection& widths = result.model->info.widths;
-  ASSERT_EQ(widths.lengths, (std::vector<int64_t>{40, 49, 60}));
-  EXPECT_EQ(widths.trajectories, 400);
-  EXPECT_EQ(open_model(whole).info.widths.factors, widths.factors);
+  EXPECT_EQ(result.recalibration_problem, "");
+  const Recalibration& recalibration = result.model->info.recalibration;
+  ASSERT_EQ(recalibration.lengths, (std::vector<int64_t>{40, 49, 60}));
+  EXPECT_EQ(recalibration.trajectories, 400);
+  EXPECT_EQ(open_model(whole).info.recalibration.factors, recalibration.factors);
   EXPECT_FALSE(run(system, options, parts, false, 24).model);  // all steps are done, the widths are not
   EXPECT_FALSE(fs::exists(parts));
   EXPECT_TRUE(fs::exists(checkpoint_path(parts)));
@@ -234,27 +234,45 @@ TEST(train_test, without_a_path_nothing_is_written) {
   EXPECT_FALSE(fs::exists(".csv"));
 }
 
-TEST(train_test, how_many_trajectories_set_the_widths) {
+// Renamed since version 0.1, whose checkpoints are read for one version more.
+TEST(train_test, option_names_of_version_0_1_are_read) {
+  TrainOptions options;
+  options.recalibration = 5000, options.load_balancing = 0.2, options.auxiliary_loss = 0.7;
+  options.auxiliary_fraction = 0.4;
+  const nlohmann::json now = to_json(options);
+  nlohmann::json old = now;
+  for (const auto& [old_key, new_key] : {std::pair{"calibration", "recalibration"},           // version 0.1
+                                         std::pair{"balance", "load_balancing"},              // version 0.1
+                                         std::pair{"lesson", "auxiliary_loss"},               // version 0.1
+                                         std::pair{"lesson_share", "auxiliary_fraction"}}) {  // version 0.1
+    old[old_key] = now.at(new_key);
+    old.erase(new_key);
+  }
+  old["coordinates"] = "box";  // version 0.1
+  EXPECT_EQ(nlohmann::json(to_json(train_options_from_json(old))), now);
+}
+
+TEST(train_test, how_many_trajectories_recalibrate) {
   const System system = load_system("soup").system;
   TrainOptions options = preset_options("fast", system);
-  EXPECT_EQ(calibration_count(options, 50'000), 0);  // too few to tell
-  EXPECT_EQ(calibration_count(options, 500'000), 10'000);
-  EXPECT_EQ(calibration_count(options, 50'000'000), 24'000);
+  EXPECT_EQ(recalibration_count(options, 50'000), 0);  // too few to tell
+  EXPECT_EQ(recalibration_count(options, 500'000), 10'000);
+  EXPECT_EQ(recalibration_count(options, 50'000'000), 24'000);
   options.dataset = "1000";
-  EXPECT_EQ(calibration_count(options, 500'000), 0);
-  EXPECT_EQ(calibration_count(preset_options("paper", system), 500'000), 0);
-  options.calibration = 5000;
-  EXPECT_EQ(train_options_from_json(to_json(options)).calibration, 5000);
+  EXPECT_EQ(recalibration_count(options, 500'000), 0);
+  EXPECT_EQ(recalibration_count(preset_options("paper", system), 500'000), 0);
+  options.recalibration = 5000;
+  EXPECT_EQ(train_options_from_json(to_json(options)).recalibration, 5000);
   options.steps = 1, options.lengths = {1000, 1000};
   EXPECT_NO_THROW(check_options(options));
-  options.calibration = 10;
+  options.recalibration = 10;
   EXPECT_THROW(check_options(options), UsageError);
 }
 
 TEST(train_test, training_learns_in_all_coordinates) {
   const Folder folder;
   const System system = load_system("soup").system;
-  for (const std::string coordinates : {"box", "linear", "D"}) {
+  for (const std::string coordinates : {"probit", "linear", "D"}) {
     TrainOptions options = small(system, 150);
     options.coordinates = coordinates;
     options.batch = 64;
@@ -266,12 +284,12 @@ TEST(train_test, training_learns_in_all_coordinates) {
     EXPECT_LT(result.progress.best_nll, -0.2) << coordinates;
     EXPECT_EQ(result.progress.skipped, 0);
     const Model model = open_model(path);
-    EXPECT_EQ(model.info.network.in_box(1), coordinates != "linear");
-    EXPECT_EQ(model.info.network.in_box(0), coordinates == "box");
+    EXPECT_EQ(model.info.network.is_probit(1), coordinates != "linear");
+    EXPECT_EQ(model.info.network.is_probit(0), coordinates == "probit");
     EXPECT_NEAR(model.info.validation_nll, result.progress.best_nll,
                 1e-3);  // that of the weights as they are stored, in half precision
     EXPECT_EQ(model.info.system_text, system.text);
-    EXPECT_EQ(model.info.familiarity.inside.size(), 1001u);
+    EXPECT_EQ(model.info.typicality.inside.size(), 1001u);
     EXPECT_TRUE(fs::exists(path.string() + ".csv"));
     // What is printed is in the parameters' own units: other trajectories give the same. Standard errors 0.06 of the
     // 400, 0.03 of these.
@@ -298,7 +316,7 @@ TEST(train_test, coordinates_of_many_parameters_are_found_by_a_pilot_run) {
   const auto coordinates = [](const char* preset, const char* name) {
     return preset_options(preset, load_system(name).system).coordinates;
   };
-  EXPECT_EQ(coordinates("fast", "dvdp"), "box");
+  EXPECT_EQ(coordinates("fast", "dvdp"), "probit");
   EXPECT_EQ(coordinates("fast", "airfoil"), "auto");
   EXPECT_EQ(coordinates("paper", "dvdp"), "linear");
   EXPECT_THROW(coordinates_of("D1,nothing", load_system("dvdp").system), UsageError);
@@ -373,7 +391,7 @@ TEST(model_file_test, damaged_files_are_refused) {
     write_safetensors(bad, {{"format", format}}, {});
     return refusal<ModelError>([&] { open_model(bad); });
   };
-  EXPECT_NE(with_format("penn model 99").find("model format 99, this program reads 2"), std::string::npos);
+  EXPECT_NE(with_format("penn model 99").find("model format 99, this program reads 3"), std::string::npos);
   EXPECT_NE(with_format("penn checkpoint 1").find("unfinished training"), std::string::npos);
   EXPECT_NE(with_format("pt").find("not a model of penn"), std::string::npos);
 }

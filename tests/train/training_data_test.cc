@@ -27,15 +27,15 @@ TEST(training_data_test, features_of_a_fixed_set_are_computed_once_and_change_no
     std::vector<float> gradients[2];
     for (int kept = 0; kept < 2; ++kept) {
       if (kept) data.keep_features(network);
-      std::vector<TrajectoryBatch> pieces;
+      std::vector<TrajectoryBatch> chunks;
       for (int64_t step = 3; step < 8; ++step) {  // into the second epoch
-        data.fill(step, pieces);
-        ASSERT_EQ(pieces.size(), 1u);
-        EXPECT_EQ(pieces[0].features.empty(), !kept);
-        EXPECT_EQ(pieces[0].z.empty(), kept && encoders.size() == 1);
+        data.fill(step, chunks);
+        ASSERT_EQ(chunks.size(), 1u);
+        EXPECT_EQ(chunks[0].features.empty(), !kept);
+        EXPECT_EQ(chunks[0].z.empty(), kept && encoders.size() == 1);
         Gradients g;
-        g.compute(network, pieces, NetworkCoordinates(soup.system, shape).of(pieces),
-                  {.balance = 0.3, .auxiliary = 0.5}, 2);
+        g.compute(network, chunks, NetworkCoordinates(soup.system, shape).of(chunks),
+                  {.load_balancing = 0.3, .auxiliary = 0.5}, 2);
         gradients[kept].insert(gradients[kept].end(), g.gradient().begin(), g.gradient().end());
       }
     }
@@ -53,14 +53,14 @@ TEST(training_data_test, batches_of_a_fixed_set_are_its_rows_each_once_in_an_epo
   TrainingData data(choice.system, choice.observation, options, 2);
   std::vector<size_t> orders[2];
   for (int64_t step = 0; step < 6; ++step) {
-    std::vector<TrajectoryBatch> pieces;
-    data.fill(step, pieces);
+    std::vector<TrajectoryBatch> chunks;
+    data.fill(step, chunks);
     for (size_t i = 0; i < 20; ++i) {
       size_t row = 0;
-      while (row < 60 && !std::equal(&pieces[0].z[16 * i], &pieces[0].z[16 * i] + 16, &all.z[16 * row])) ++row;
+      while (row < 60 && !std::equal(&chunks[0].z[16 * i], &chunks[0].z[16 * i] + 16, &all.z[16 * row])) ++row;
       ASSERT_LT(row, 60u);
-      EXPECT_TRUE(std::equal(&pieces[0].theta[M * i], &pieces[0].theta[M * i] + M, &all.theta[M * row]));
-      EXPECT_EQ(pieces[0].sampling[i], all.sampling[row]);
+      EXPECT_TRUE(std::equal(&chunks[0].theta[M * i], &chunks[0].theta[M * i] + M, &all.theta[M * row]));
+      EXPECT_EQ(chunks[0].sampling[i], all.sampling[row]);
       orders[step / 3].push_back(row);
     }
   }

@@ -1,6 +1,6 @@
 // Prints test mixtures and the values that penn/posterior gives for them, as JSON: the page's own algebra
-// (web/src/posterior_law.js) must give the same numbers. 12 parameters, 10 components, in parameter units from 1e-2 to
-// 1e2; condition numbers of the covariances up to 1e12; in linear and in box coordinates.
+// (web/src/posterior_distribution.js) must give the same numbers. 12 parameters, 10 components, in parameter units from
+// 1e-2 to 1e2; condition numbers of the covariances up to 1e12; in linear and in probit coordinates.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -18,11 +18,11 @@ using nlohmann::json;
 
 struct Case {
   double condition;  // of the covariances, apart from units
-  const char* kind;  // "linear", "box"; "mixed": every third parameter in linear coordinates
+  const char* kind;  // "linear", "probit"; "mixed": every third parameter in linear coordinates
 };
-// In box coordinates a component 1e-6 wide is the limit: theta in doubles says where u is to some 1e-15.
+// In probit coordinates a component 1e-6 wide is the limit: theta in doubles says where u is to some 1e-15.
 constexpr Case kCases[] = {{1e2, "linear"}, {1e6, "linear"}, {1e12, "linear"},
-                           {1e2, "box"},    {1e8, "box"},    {1e4, "mixed"}};
+                           {1e2, "probit"}, {1e8, "probit"}, {1e4, "mixed"}};
 constexpr std::uint64_t kSeed = 3;
 
 // Covariance of component j = D Q diag(lambda) Q^T D, with lambda falling from 1 to 1/condition and D the units; its
@@ -57,7 +57,7 @@ Posterior posterior_of(const Case& one) {
         box.hi.push_back(box.lo.back() + std::pow(10.0, static_cast<double>(k % 4) - 1.0));
   Coordinates coordinates;
   for (std::size_t k = 0; k < 12; ++k)
-    coordinates.push_back(one.kind[0] == 'b' || (one.kind[0] == 'm' && k % 3 > 0) ? Coordinate::kBox
+    coordinates.push_back(one.kind[0] == 'b' || (one.kind[0] == 'm' && k % 3 > 0) ? Coordinate::kProbit
                                                                                   : Coordinate::kLinear);
   return {random_mixture(10, 12, one.condition, one.kind[0] == 'l', kSeed), coordinates, box};
 }
@@ -108,14 +108,15 @@ json values_of(const Posterior& q, DrawStream& draws) {
                      {"conditional_mean", conditional.mean()}});
   }
   for (std::size_t k = 0; k < m; ++k) {
-    const MarginalLaw law = q.marginal(k);
+    const Marginal distribution = q.marginal(k);
     json quantiles = json::array();
-    for (const double p : {0.001, 0.05, 0.25, 0.5, 0.75, 0.95, 0.999}) quantiles.push_back({p, law.quantile(p)});
+    for (const double p : {0.001, 0.05, 0.25, 0.5, 0.75, 0.95, 0.999})
+      quantiles.push_back({p, distribution.quantile(p)});
     line.push_back({{"x", sample[k]},
-                    {"log_density", law.log_density(sample[k])},
-                    {"cdf", law.cdf(sample[k])},
+                    {"log_density", distribution.log_density(sample[k])},
+                    {"cdf", distribution.cdf(sample[k])},
                     {"quantiles", quantiles},
-                    {"sd", law.sd()}});
+                    {"sd", distribution.sd()}});
   }
   json factors = json::array();
   for (std::size_t j = 0; j < q.components(); ++j) {
@@ -149,10 +150,11 @@ int answer() {
   for (const std::size_t k : pair)
     places.push_back(
         k - static_cast<std::size_t>(std::count_if(fixed.begin(), fixed.end(), [k](std::size_t f) { return f < k; })));
-  const Posterior law =
+  const Posterior distribution =
       marginal_of(fixed.empty() ? q : q.conditional(fixed, question.at("values").get<std::vector<double>>()), places);
   json values = json::array();
-  for (const json& point : question.at("points")) values.push_back(law.log_density(point.get<std::vector<double>>()));
+  for (const json& point : question.at("points"))
+    values.push_back(distribution.log_density(point.get<std::vector<double>>()));
   std::printf("%s\n", values.dump().c_str());
   return 0;
 }

@@ -16,11 +16,11 @@ export function widened([low, high]) {
   return [low - half, high + half];
 }
 
-// What has to be seen of loss curves (lists of values): from a share of the way, since the first steps fall from far above, to the lowest point of each. One that rises again far above the
+// What has to be seen of loss curves (lists of values): from a fraction of the way, since the first steps fall from far above, to the lowest point of each. One that rises again far above the
 // others, because it was overfitted, leaves the frame.
-export function lossRange(curves, share) {
+export function lossRange(curves, fraction) {
   const parts = curves.map((curve) => {
-    const values = curve.filter(Number.isFinite), late = values.slice(Math.floor(values.length * share));
+    const values = curve.filter(Number.isFinite), late = values.slice(Math.floor(values.length * fraction));
     return late.slice(0, late.indexOf(Math.min(...late)) + 1);
   });
   const [low, high] = extent(parts.flat()), margin = 0.06 * (high - low || 1);

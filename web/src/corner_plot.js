@@ -48,7 +48,7 @@ export function drawCorner(pen, width, view, { box, cells, rest, threshold, chos
 function drawDiagonal(pen, place, view, k, box, layout, size) {
   const { posterior } = view, last = k === size - 1;
   const range = posterior.range(k, box), n = 100, xs = Array.from({ length: n + 1 }, (_, i) => range[0] + ((range[1] - range[0]) * i) / n);
-  const densities = (view.law(k) ? view : posterior.whole).line(k, xs);
+  const densities = (view.distribution(k) ? view : posterior.whole).line(k, xs);
   const f = frame(place, range, [0, 1.08 * Math.max(...densities)]);
   const offsets = drawAxes(pen, f, { named: false, grid: false, inside: true, size: layout.font, xText: last, yText: false, xTicks: size > 6 ? 3 : 4, yTicks: 0 });
   drawLine(pen, f, view, k, xs, densities);

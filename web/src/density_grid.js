@@ -1,11 +1,11 @@
 // The density of two parameters on a grid, the levels of its highest-density regions, and their outlines.
 import { contours } from "d3-contour";
 
-// Density of (theta_a, theta_b) at the nodes x, y (posterior_law.js: axis.nodes); values (y.n * x.n), row 0 lowest.
+// Density of (theta_a, theta_b) at the nodes x, y (posterior_distribution.js: axis.nodes); values (y.n * x.n), row 0 lowest.
 // A ridge narrower than a cell would fall between the nodes and be drawn as beads; so a component whose smallest standard deviation, in
 // any direction, is below one cell is widened to one cell. All others are exact. `exact` leaves the widening out.
-export function densityGrid(law, a, b, x, y, exact = false) {
-  return gridOf(pairParts(law, a, b, x, y, exact), x, y);
+export function densityGrid(distribution, a, b, x, y, exact = false) {
+  return gridOf(pairParts(distribution, a, b, x, y, exact), x, y);
 }
 
 // The components as they are drawn, in (a, b).
@@ -55,7 +55,7 @@ function evenGrid(parts, { x0, h: hx, n: nx }, { x0: y0, h: hy, n: ny }) {
   return values;
 }
 
-// The same where the nodes are uneven in the mixture's coordinates u (box coordinates): the density of u there, times du/dx du/dy.
+// The same where the nodes are uneven in the mixture's coordinates u (probit coordinates): the density of u there, times du/dx du/dy.
 function unevenGrid(parts, x, y) {
   const nx = x.n, ny = y.n, values = new Float64Array(nx * ny);
   for (const { mx, my, sxx, slope, rest, front } of parts) {
@@ -109,12 +109,12 @@ export function levelsByDraws(parts, axisX, axisY, probabilities, draws) {
   return probabilities.map((p) => {
     let mass = 0, n = 0;
     while (n < size - 1 && mass + masses[order[n]] < p * total) mass += masses[order[n++]];
-    const share = (p * total - mass) / masses[order[n]], here = densities[order[n]], before = densities[order[Math.max(0, n - 1)]];
-    return before * (here / before) ** Math.min(1, Math.max(0, share));
+    const fraction = (p * total - mass) / masses[order[n]], here = densities[order[n]], before = densities[order[Math.max(0, n - 1)]];
+    return before * (here / before) ** Math.min(1, Math.max(0, fraction));
   });
 }
 
-const isFlat = (axis) => !axis.isBox, GOLDEN = Math.PI * (3 - Math.sqrt(5)), KEPT = new Map();
+const isFlat = (axis) => !axis.isProbit, GOLDEN = Math.PI * (3 - Math.sqrt(5)), KEPT = new Map();
 function evenDraws(count) {
   if (!KEPT.has(count)) {
     const radius = Float64Array.from({ length: count }, (_, i) => Math.sqrt(-2 * Math.log(1 - (i + 0.5) / count)));

@@ -54,17 +54,17 @@ export class Evaluation {
   rankCounts(k, bins = 20) {
     return this.pit ? histogram(this.pit[k], 0, 1, bins) : this.parameters[k].ranks ?? null;
   }
-  // Share of truths inside central intervals, one number per level: from the file, else from the PIT.
+  // Fraction of truths inside central intervals, one number per level: from the file, else from the PIT.
   coverage(k, levels) {
     const given = this.data.coverage;
     const table = given?.empirical ?? given?.values ?? given?.parameters ?? given;
     const row = Array.isArray(table) ? table[k] : table?.[this.parameters[k].name];
-    const own = this.parameters[k].coverage;  // [{level, share}]
-    if (!given && Array.isArray(own)) return own.map((c) => c.share);
+    const own = this.parameters[k].coverage;  // [{level, fraction}]
+    if (!given && Array.isArray(own)) return own.map((c) => c.fraction);
     if (given?.levels && Array.isArray(row) && row.length === given.levels.length) return row;
-    return this.pit ? levels.map((level) => share(this.pit[k], (u) => Math.abs(2 * u - 1) <= level)) : null;
+    return this.pit ? levels.map((level) => fraction(this.pit[k], (u) => Math.abs(2 * u - 1) <= level)) : null;
   }
-  // The same for every level from 0 to 1, where the ranks are known: the share of truths whose distance from the median, |2 pit - 1|, is at most p. [p, share] at `points` + 1 levels.
+  // The same for every level from 0 to 1, where the ranks are known: the fraction of truths whose distance from the median, |2 pit - 1|, is at most p. [p, fraction] at `points` + 1 levels.
   coverageCurve(k, points = 200) {
     if (!this.pit) return null;
     const rising = sorted(this.pit[k].map((u) => Math.abs(2 * u - 1)));
@@ -79,10 +79,10 @@ export class Evaluation {
     const given = this.data.coverage, own = this.parameters[0].coverage;
     return (given ? given.levels : Array.isArray(own) ? own.map((c) => c.level) : null) ?? [];
   }
-  // Of the joint regions of highest density: [{level, share, band}], band: where 99 % of calibrated cases lie.
+  // Of the joint regions of highest density: [{level, fraction, band}], band: where 99 % of calibrated cases lie.
   jointCoverage() {
     const list = this.data.joint?.coverage;
-    return Array.isArray(list) && list.length ? list.map(({ level, share }) => ({ level, share, band: binomialBand(this.count || 1000, level) })) : null;
+    return Array.isArray(list) && list.length ? list.map(({ level, fraction }) => ({ level, fraction, band: binomialBand(this.count || 1000, level) })) : null;
   }
   levels() {
     const given = this.data.coverage, own = this.parameters[0].coverage;
@@ -91,7 +91,7 @@ export class Evaluation {
   }
 }
 
-export const share = (values, condition) => {
+export const fraction = (values, condition) => {
   let hits = 0;
   for (const v of values) if (condition(v)) ++hits;
   return hits / values.length;
@@ -139,7 +139,7 @@ export function histogram2d(xs, ys, [x0, x1], [y0, y1], bins, weights) {
   return weights ? { counts, values: sums.map((s, i) => (counts[i] ? s / counts[i] : NaN)) } : { counts, values: counts };
 }
 
-// Band that a binomial count of n trials with probability p leaves in a share `outside` of cases (normal approximation).
+// Band that a binomial count of n trials with probability p leaves in a fraction `outside` of cases (normal approximation).
 export function binomialBand(n, p, outside = 0.01) {
   const half = normalQuantile(1 - outside / 2) * Math.sqrt((p * (1 - p)) / n);
   return [Math.max(0, p - half), Math.min(1, p + half)];
@@ -159,7 +159,7 @@ export function quantileLines(truth, estimate, [low, high], probabilities, bins 
   return { x, lines };
 }
 
-// Q-Q points of z against N(0, 1) with the band of order statistics (beta law, normal approximation in probability).
+// Q-Q points of z against N(0, 1) with the band of order statistics (beta distribution, normal approximation in probability).
 export function normalQq(z, points = 101) {
   const rising = sorted(z), n = rising.length;
   return Array.from({ length: points }, (_, i) => {

@@ -40,9 +40,9 @@ export function showEvaluation(root, data) {
   if (evaluation.rankCounts(0))
     series("Ranks of the truth", "Flat when the posterior is calibrated; heaped in the middle: too wide; at the ends: too narrow; tilted: biased. Band: 99 % for each bin.", "ranks", 190, drawRanks);
   if (evaluation.pit)
-    series("Ranks, cumulative", "Share of ranks below minus the share expected. Band: 95 % for the whole curve.", "rank_difference", 190, drawRankDifference);
+    series("Ranks, cumulative", "Fraction of ranks below minus the fraction expected. Band: 95 % for the whole curve.", "rank_difference", 190, drawRankDifference);
   const levels = evaluation.levels();
-  if (levels) series("Coverage", `Share of truths inside the central interval of a level. Above the diagonal: too wide; below: too narrow. Band: 99 % at each level.${evaluation.pit && evaluation.markedLevels().length ? " Dots: the levels that the verdict is about." : ""}`, "coverage", 236, (pen, w, h, e, k) => drawCoverage(pen, w, h, e, k, levels));
+  if (levels) series("Coverage", `Fraction of truths inside the central interval of a level. Above the diagonal: too wide; below: too narrow. Band: 99 % at each level.${evaluation.pit && evaluation.markedLevels().length ? " Dots: the levels that the verdict is about." : ""}`, "coverage", 236, (pen, w, h, e, k) => drawCoverage(pen, w, h, e, k, levels));
   if (evaluation.jointCoverage()) root.append(jointTable(evaluation));
   const matrices = [["correlation_mean", "Correlation, mean over trajectories", true], ["correlation_sd", "Correlation, SD over trajectories", false]].filter(([key]) => data[key]);
   if (matrices.length) {
@@ -67,7 +67,7 @@ function accuracyTable(evaluation) {
     const within = at >= 0 ? evaluation.coverage(k, evaluation.levels())[at] : NaN;
     return { name: parameter.name, k, error: mean(error), errorSd: deviation(error), sd: mean(evaluation.sd[k]), relative: mean(error) / (high - low), zMean: mean(z), zSd: deviation(z), within };
   });
-  const signed = (x) => fixedDecimals(x, 2), heads = ["mean |error|", "SD of |error|", "share of the box", "mean posterior SD", "mean z", "SD of z", "90 % interval holds"];
+  const signed = (x) => fixedDecimals(x, 2), heads = ["mean |error|", "SD of |error|", "fraction of the box", "mean posterior SD", "mean z", "SD of z", "90 % interval holds"];
   const csv = () => csvText([["parameter", "mae", "mae_sd", "mae_of_box", "posterior_sd", "z_mean", "z_sd", "coverage90"], ...rows.map((r) => [r.name, r.error, r.errorSd, r.relative, r.sd, r.zMean, r.zSd, r.within])]);
   const numbers = () => csvText([["trajectory", ...["truth", "estimate", "sd"].flatMap((what) => evaluation.parameters.map((p) => `${what}_${p.name}`))],
     ...Array.from({ length: evaluation.count }, (_, i) => [i + 1, ...["truth", "estimate", "sd"].flatMap((what) => evaluation[what].map((column) => column[i]))])]);
@@ -81,13 +81,13 @@ function accuracyTable(evaluation) {
       element("button", { type: "button", onclick: () => saveText(JSON.stringify(evaluation.data), "application/json", "evaluation.json") }, "Everything as JSON")));
 }
 
-// All parameters at once: how often the truth lies in the region of highest density that holds a share of the posterior.
+// All parameters at once: how often the truth lies in the region of highest density that holds a fraction of the posterior.
 function jointTable(evaluation) {
   const list = evaluation.jointCoverage(), { joint } = evaluation.data, row = (name, cells) => element("tr", {}, element("th", { scope: "row" }, name), cells);
   return element("section", { "data-section": "joint" }, element("h2", {}, "Joint regions"),
-    element("p", { class: "note" }, "All parameters at once: share of truths inside the region of highest posterior density that holds a given share of the posterior."),
-    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["share of the posterior", ...list.map((c) => percent(c.level))].map((h) => element("th", { scope: "col" }, h)))),
-      element("tbody", {}, row("truths inside", list.map((c) => element("td", { class: c.share < c.band[0] || c.share > c.band[1] ? "failed" : "" }, percent(c.share, 1)))),
+    element("p", { class: "note" }, "All parameters at once: fraction of truths inside the region of highest posterior density that holds a given fraction of the posterior."),
+    element("div", { class: "scroll" }, element("table", {}, element("thead", {}, element("tr", {}, ["fraction of the posterior", ...list.map((c) => percent(c.level))].map((h) => element("th", { scope: "col" }, h)))),
+      element("tbody", {}, row("truths inside", list.map((c) => element("td", { class: c.fraction < c.band[0] || c.fraction > c.band[1] ? "failed" : "" }, percent(c.fraction, 1)))),
         row("when calibrated (99 %)", list.map((c) => element("td", {}, `${percent(c.band[0], 1)} to ${percent(c.band[1], 1)}`)))))),
     joint.findings?.length ? element("p", { class: joint.failed ? "failed" : "note" }, joint.findings.join(" ")) : null);
 }

@@ -162,13 +162,13 @@ export class Explorer {
     this.large.plot.setAttribute("aria-label", `density of ${[...new Set(this.pair)].map((k) => posterior.names[k]).join(" and ")}`);
     this.selects.forEach((label, which) => (label.querySelector("select").value = this.pair[which]));
     this.sliders.forEach(({ input, value, free, row }, k) => {
-      const held = this.fixed.has(k), shown = this.pair.includes(k), law = posterior.whole.law(k);
+      const held = this.fixed.has(k), shown = this.pair.includes(k), distribution = posterior.whole.distribution(k);
       input.disabled = !held && this.fixed.size === posterior.size - 1;  // the only one left to show
       free.hidden = !held;
       row.classList.toggle("held", held);
-      value.textContent = held ? withUncertainty(this.fixed.get(k), law.sd()) : shown ? "shown" : "free";
+      value.textContent = held ? withUncertainty(this.fixed.get(k), distribution.sd()) : shown ? "shown" : "free";
       input.setAttribute("aria-valuetext", value.textContent);
-      value.title = held ? `${percent(law.cdf(this.fixed.get(k)))} of the posterior lies below` : "";
+      value.title = held ? `${percent(distribution.cdf(this.fixed.get(k)))} of the posterior lies below` : "";
     });
     const held = this.left?.filter((k) => this.fixed.has(k)).map((k) => posterior.names[k]);
     this.hint.textContent = held ? `${[...new Set(held)].join(" and ")} held fixed: the large view shows ${posterior.names[this.pair[0]]} alone, until you free ${held.length > 1 ? "them" : "it"}.`
@@ -181,7 +181,7 @@ export class Explorer {
 
 // The pair worth looking at first: the largest correlation.
 function strongestPair(posterior) {
-  const r = posterior.law.correlation();
+  const r = posterior.distribution.correlation();
   let best = [0, posterior.size > 1 ? 1 : 0];
   for (let b = 1; b < posterior.size; ++b) for (let a = 0; a < b; ++a) if (Math.abs(r[a][b]) > Math.abs(r[best[0]][best[1]]) || best[0] === best[1]) best = [a, b];
   return best;

@@ -67,7 +67,7 @@ export function inverseUpper(u, n) {
   return x;
 }
 
-// Precision factor U (U^T U = S^-1) of a covariance. Rounding can leave a nearly singular covariance without a Cholesky factor; then the
+// Precision factor U (U^T U = S^-1) of a covariance. Quantisation can leave a nearly singular covariance without a Cholesky factor; then the
 // smallest ridge that gives one is added to the correlation matrix (units do not matter there), starting at the size of rounding.
 export function factorOfCovariance(s, n) {
   const scale = new Float64Array(n), correlation = new Float64Array(n * n);

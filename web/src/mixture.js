@@ -95,13 +95,13 @@ export class Mixture {
     return Array.from({ length: m }, (_, a) => Array.from({ length: m }, (_, b) => (a === b ? 1 : s[a * m + b] / Math.sqrt(s[a * m + a] * s[b * m + b]))));
   }
 
-  // Law of one parameter.
+  // Distribution of one parameter.
   marginal1d(k) {
     const m = this.dimension;
     return new NormalMixture(this.weights, this.means.map((mu) => mu[k]), this.means.map((_, j) => Math.sqrt(this.covarianceOf(j)[k * m + k])));
   }
 
-  // Law of the named parameters, in that order.
+  // Distribution of the named parameters, in that order.
   marginal(indices) {
     const m = this.dimension, rest = others(indices, m), a = rest.length, n = indices.length;
     const factors = this.factors.map((u) => {
@@ -112,7 +112,7 @@ export class Mixture {
     return new Mixture(n, this.logWeights, this.means.map((mu) => Float64Array.from(indices, (i) => mu[i])), factors);
   }
 
-  // Law of the other parameters (in rising order) given theta[indices[i]] = values[i]. Weights change as logarithms, so the answer is
+  // Distribution of the other parameters (in rising order) given theta[indices[i]] = values[i]. Weights change as logarithms, so the answer is
   // right between components hundreds of standard deviations apart.
   conditional(indices, values) {
     if (indices.length === 0) return this;

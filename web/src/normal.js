@@ -1,4 +1,4 @@
-// The normal law on the line, and mixtures of normals: cdf(x) = sum_j w_j Phi((x - mu_j) / sd_j).
+// The normal distribution on the line, and mixtures of normals: cdf(x) = sum_j w_j Phi((x - mu_j) / sd_j).
 
 // erfc by a continued fraction for large arguments and the series of erf for small ones: relative error below 1e-12.
 export function erfc(x) {

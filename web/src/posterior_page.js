@@ -35,7 +35,7 @@ function showResult(body, result, width, name) {  // name: where there are sever
   const fileName = (result.name ?? result.model ?? "posterior").replace(/[^\w.-]+/g, "_");
   const explorer = new Explorer(posterior, width, (view) => {
     table.update(view);
-    const held = [...view.fixed].map(([k, v]) => `${posterior.names[k]} = ${withUncertainty(v, posterior.laws[k].sd())}`);
+    const held = [...view.fixed].map(([k, v]) => `${posterior.names[k]} = ${withUncertainty(v, posterior.distributions[k].sd())}`);
     conditions.textContent = held.length ? `Given ${held.join(", ")}.` : "";
   });
   body.append(element("section", {}, element("h2", {}, "Parameters"), conditions, table.node,
@@ -75,7 +75,7 @@ function predictiveSection(result, width) {
     title: "Posterior predictive", name: "predictive", width, height: fanHeight(predictive), draw: (pen, w) => drawFan(pen, w, predictive, trajectory),
     note: "Bands: 5 to 95 % and 25 to 75 % of trajectories simulated from the posterior; line: their median; grey: the observation.",
   }).redraw();
-  // The percentile of a check is a share, that of a statistic (penn infer --json) a percentage.
+  // The percentile of a check is a fraction, that of a statistic (penn infer --json) a percentage.
   const list = predictive.checks ?? (predictive.statistics ?? []).map((s) => ({ ...s, percentile: s.percentile / 100 }));
   const spread = list.some((check) => Number.isFinite(check.low) && Number.isFinite(check.high));
   const few = predictive.simulated < FEWEST;

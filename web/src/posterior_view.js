@@ -3,7 +3,7 @@
 import { gridOf, levelsByDraws, pairParts, regionShapes } from "./density_grid.js";
 import { parameterParts, plainLabel } from "./labels.js";
 import { others } from "./mixture.js";
-import { PosteriorLaw } from "./posterior_law.js";
+import { PosteriorDistribution } from "./posterior_distribution.js";
 
 export const PROBABILITIES = [0.95, 0.68, 0.5];  // outer to inner
 const POINTS = 36, ANGLES = Array.from({ length: POINTS }, (_, k) => (2 * Math.PI * k) / POINTS), COSINES = ANGLES.map(Math.cos), SINES = ANGLES.map(Math.sin);
@@ -11,12 +11,12 @@ const POINTS = 36, ANGLES = Array.from({ length: POINTS }, (_, k) => (2 * Math.P
 export class Posterior {
   constructor(result) {
     this.result = result;
-    this.law = PosteriorLaw.fromJson(result);
+    this.distribution = PosteriorDistribution.fromJson(result);
     this.parameters = result.parameters.map((p) => (typeof p === "string" ? { name: p } : p));
     this.size = this.parameters.length;
     this.labels = this.parameters.map(parameterParts);
     this.names = this.labels.map(plainLabel);
-    this.laws = this.parameters.map((_, k) => this.law.marginal1d(k));
+    this.distributions = this.parameters.map((_, k) => this.distribution.marginal1d(k));
     this.whole = new View(this, new Map());
   }
   // What an axis shows: nearly all of the posterior and the truth; or the whole prior box.
@@ -25,20 +25,20 @@ export class Posterior {
     if (box && Number.isFinite(low) && Number.isFinite(high)) return [low - 0.02 * (high - low), high + 0.02 * (high - low)];
     this.ranges ??= [];
     if (!this.ranges[k]) {
-      let from = this.laws[k].quantile(0.001), to = this.laws[k].quantile(0.999);
+      let from = this.distributions[k].quantile(0.001), to = this.distributions[k].quantile(0.999);
       if (Number.isFinite(truth)) (from = Math.min(from, truth)), (to = Math.max(to, truth));
       const margin = 0.06 * (to - from), edge = high > low ? 0.15 * (high - low) : Infinity;  // far outside the box there is nothing to see
-      const law = this.laws[k], cut = [Math.max(from - margin, (low ?? 0) - edge), Math.min(to + margin, (high ?? 0) + edge)];
+      const distribution = this.distributions[k], cut = [Math.max(from - margin, (low ?? 0) - edge), Math.min(to + margin, (high ?? 0) + edge)];
       // A posterior that lies mostly outside is shown where it is, tails cut: panels without a contour would say nothing.
-      const isCut = !(cut[1] > cut[0]) || law.cdf(cut[1]) - law.cdf(cut[0]) < 0.9;
-      this.ranges[k] = isCut ? [law.quantile(0.01) - margin / 10, law.quantile(0.99) + margin / 10] : cut;
+      const isCut = !(cut[1] > cut[0]) || distribution.cdf(cut[1]) - distribution.cdf(cut[0]) < 0.9;
+      this.ranges[k] = isCut ? [distribution.quantile(0.01) - margin / 10, distribution.quantile(0.99) + margin / 10] : cut;
     }
     return this.ranges[k];
   }
   // Values a slider may hold fixed: where the posterior lies, and never outside the box.
   slideRange(k) {
-    const axis = this.law.axes[k], { low, high } = this.parameters[k], [from, to] = this.range(k, false);
-    if (axis.isBox) return [this.laws[k].quantile(0.001), this.laws[k].quantile(0.999)];
+    const axis = this.distribution.axes[k], { low, high } = this.parameters[k], [from, to] = this.range(k, false);
+    if (axis.isProbit) return [this.distributions[k].quantile(0.001), this.distributions[k].quantile(0.999)];
     const inside = [Math.max(from, low ?? from), Math.min(to, high ?? to)];
     return inside[1] > inside[0] ? inside : [from, to];
   }
@@ -50,21 +50,21 @@ export class View {
     this.posterior = posterior;
     this.fixed = fixed;
     const indices = [...fixed.keys()].sort((a, b) => a - b);
-    this.joint = fixed.size ? posterior.law.conditional(indices, indices.map((k) => fixed.get(k))) : posterior.law;
+    this.joint = fixed.size ? posterior.distribution.conditional(indices, indices.map((k) => fixed.get(k))) : posterior.distribution;
     this.position = new Array(posterior.size).fill(-1);  // of a parameter in this.joint; -1: fixed
     others(indices, posterior.size).forEach((k, i) => (this.position[k] = i));
-    this.laws = [];
+    this.distributions = [];
     this.panels = new Map();
   }
-  law(k) {
-    return this.position[k] < 0 ? null : (this.laws[k] ??= this.joint.marginal1d(this.position[k]));
+  distribution(k) {
+    return this.position[k] < 0 ? null : (this.distributions[k] ??= this.joint.marginal1d(this.position[k]));
   }
   // The density of one parameter at xs, kept for the grid asked for last.
   line(k, xs) {
     this.lines ??= [];
     const kept = this.lines[k];
     if (kept && kept.xs.length === xs.length && kept.xs[0] === xs[0] && kept.xs.at(-1) === xs.at(-1)) return kept.ys;
-    this.lines[k] = { xs, ys: xs.map((x) => this.law(k).density(x)) };
+    this.lines[k] = { xs, ys: xs.map((x) => this.distribution(k).density(x)) };
     return this.lines[k].ys;
   }
   mean(k) {
@@ -92,11 +92,11 @@ export class View {
     this.kept ??= [];
     const kept = this.kept[k];
     if (kept && kept.cells === cells && kept.range[0] === range[0] && kept.range[1] === range[1]) return kept.nodes;
-    const nodes = this.joint.axes[this.position[k]].nodes(range, this.law(k), cells);
+    const nodes = this.joint.axes[this.position[k]].nodes(range, this.distribution(k), cells);
     this.kept[k] = { cells, range, nodes };
     return nodes;
   }
-  // Components above a weight, with the outline of their 1-sigma ellipse in two parameters: POINTS times x, y. In box coordinates it is the image of an ellipse.
+  // Components above a weight, with the outline of their 1-sigma ellipse in two parameters: POINTS times x, y. In probit coordinates it is the image of an ellipse.
   ellipses(a, b, threshold) {
     const i = this.position[a], j = this.position[b], { mixture: q, axes } = this.joint, m = q.dimension, result = [];
     for (let n = 0; n < q.components; ++n) {

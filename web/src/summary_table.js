@@ -8,12 +8,12 @@ const QUANTILES = [0.05, 0.5, 0.95];
 export function summaryRows(view, quantiles = QUANTILES) {
   const { posterior } = view, { result } = posterior;
   return posterior.parameters.map((parameter, k) => {
-    const law = view.law(k), sd = law ? law.sd() : 0, truth = result.truth?.[k];
+    const distribution = view.distribution(k), sd = distribution ? distribution.sd() : 0, truth = result.truth?.[k];
     const prior = (parameter.high - parameter.low) ** 2 / 12;
     return {
-      name: parameter.name, fixed: !law, mean: view.mean(k), sd, quantiles: quantiles.map((p) => (law ? law.quantile(p) : view.mean(k))),
-      contraction: law ? (view.fixed.size === 0 && Array.isArray(result.contraction) ? result.contraction[k] : 1 - sd * sd / prior) : NaN,
-      truth, z: law && Number.isFinite(truth) ? (view.mean(k) - truth) / sd : NaN,
+      name: parameter.name, fixed: !distribution, mean: view.mean(k), sd, quantiles: quantiles.map((p) => (distribution ? distribution.quantile(p) : view.mean(k))),
+      contraction: distribution ? (view.fixed.size === 0 && Array.isArray(result.contraction) ? result.contraction[k] : 1 - sd * sd / prior) : NaN,
+      truth, z: distribution && Number.isFinite(truth) ? (view.mean(k) - truth) / sd : NaN,
     };
   });
 }
@@ -46,7 +46,7 @@ export class SummaryTable {
       texts.forEach((text, i) => (cells[i].textContent = text));
       cells[0].className = row.fixed ? "is-fixed" : "is-estimate";
       if (this.truth) cells[6].className = "is-truth";
-      cells[5].style.setProperty("--share", row.fixed ? 0 : Math.min(1, Math.max(0, row.contraction || 0)));
+      cells[5].style.setProperty("--fraction", row.fixed ? 0 : Math.min(1, Math.max(0, row.contraction || 0)));
       cells[5].classList.add("bar");
     });
   }
@@ -58,12 +58,12 @@ const listOf = (value) => (Array.isArray(value) ? value : value ? [value] : []);
 // Verdict and warnings, in the library's own words; trust in numbers.
 export function notices(result) {
   const warnings = listOf(result.warnings), verdict = listOf(result.verdict), facts = [];
-  const familiarity = typeof result.familiarity === "object" ? result.familiarity?.value : result.familiarity;
+  const typicality = typeof result.typicality === "object" ? result.typicality?.value : result.typicality;
   const outside = typeof result.outside_mass === "object" ? result.outside_mass?.value : result.outside_mass;
-  if (Number.isFinite(familiarity)) facts.push(["familiarity", percent(familiarity), "share of training trajectories at least as unusual as this one"]);
-  if (Number.isFinite(outside) && !result.coordinates?.every((c) => c === "box")) facts.push(["outside the prior box", percent(outside), "mass of the mixture where the prior has none"]);
+  if (Number.isFinite(typicality)) facts.push(["typicality", percent(typicality), "fraction of training trajectories at least as unusual as this one"]);
+  if (Number.isFinite(outside) && !result.coordinates?.every((c) => c === "probit")) facts.push(["outside the prior box", percent(outside), "mass of the mixture where the prior has none"]);
   const modes = listOf(result.modes);
-  if (modes.length) facts.push(["modes", modes.map((mode) => percent(mode.mass ?? mode.weight)).join(", "), "separate explanations and their share of the posterior"]);
+  if (modes.length) facts.push(["modes", modes.map((mode) => percent(mode.mass ?? mode.weight)).join(", "), "separate explanations and their fraction of the posterior"]);
   return element("section", { class: "notices", "aria-label": "verdict and warnings" },
     warnings.length ? element("div", { class: "warnings", role: "alert" }, element("h2", {}, warnings.length > 1 ? "Warnings" : "Warning"), sentences(warnings)) : null,
     verdict.length ? element("div", { class: "verdict" }, element("h2", {}, "Verdict"), sentences(verdict)) : null,

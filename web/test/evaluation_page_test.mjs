@@ -48,7 +48,7 @@ test("the_object_of_penn_evaluate_is_drawn_as_well", async () => {
   const plain = evaluation(400, false), flat = (table) => table.flat();
   const object = {
     kind: "evaluation", penn: "0.1.0", model: "oup", count: 400, nll: { mean: -6.4, sd: 2, error: 0.1 }, failed: false, verdict: ["Calibrated."],
-    parameters: plain.parameters.map((p) => ({ name: p.name, ranks: new Array(20).fill(20), coverage: [0.5, 0.8, 0.9, 0.95].map((level) => ({ level, share: level })) })),
+    parameters: plain.parameters.map((p) => ({ name: p.name, ranks: new Array(20).fill(20), coverage: [0.5, 0.8, 0.9, 0.95].map((level) => ({ level, fraction: level })) })),
     correlations: plain.parameters.flatMap((p, a) => plain.parameters.slice(a + 1).map((q) => ({ first: p.name, second: q.name, mean: 0.3, sd: 0.1 }))),
     trajectories: { truth: flat(plain.truth), mean: flat(plain.estimate), sd: flat(plain.sd) },
   };
@@ -62,7 +62,7 @@ test("the_object_of_penn_evaluate_is_drawn_as_well", async () => {
 
 test("length_seed_joint_coverage_and_the_gap_to_the_exact_posterior_are_told", async () => {
   const object = { ...evaluation(400), length: 1000, seed: 7, data: "", exact: { nll: { mean: -3.7592, sd: 1.28 }, gap: { mean: 0.0223, sd: 0.21, error: 0.0047 } },
-    joint: { coverage: [[0.5, 0.497], [0.8, 0.801], [0.9, 0.85], [0.95, 0.952]].map(([level, share]) => ({ level, share })), ranks: [], failed: true, findings: ["90 % regions hold 85 %."] } };
+    joint: { coverage: [[0.5, 0.497], [0.8, 0.801], [0.9, 0.85], [0.95, 0.952]].map(([level, fraction]) => ({ level, fraction })), ranks: [], failed: true, findings: ["90 % regions hold 85 %."] } };
   const page = await open(browser, "told", object);
   assert.match(await page.textContent(".facts-line"), /^400 trajectories of 1,000 samples · seed 7 · NLL −6\.48 \(SD 1\.97\) · exact posterior −3\.759 · 0\.0223 ± 0\.0047 nats behind the exact posterior · penn/);
   const joint = page.locator('[data-section="joint"]');
@@ -77,11 +77,11 @@ test("length_seed_joint_coverage_and_the_gap_to_the_exact_posterior_are_told", a
 });
 
 // Ranks u of a posterior that is too narrow by 1.4: P(|2u - 1| <= p) = 2 Phi(Phi^-1((1 + p) / 2) / 1.4) - 1. 20,000 draws: 0.0035.
-test("the_coverage_curve_is_the_share_within_central_intervals_at_every_level", async () => {
+test("the_coverage_curve_is_the_fraction_within_central_intervals_at_every_level", async () => {
   const whole = new Evaluation(evaluation(20000)), curve = whole.coverageCurve(4);
   assert.deepEqual([curve[0][0], curve.at(-1)], [0, [1, 1]]);
-  for (const [p, share] of curve.slice(1, -1)) assert.ok(Math.abs(share - (2 * normalCdf(normalQuantile((1 + p) / 2) / 1.4) - 1)) < 0.013, `${p} ${share}`);
-  const given = [0.5, 0.8, 0.9, 0.95], own = (data) => ({ ...data, parameters: data.parameters.map((p) => ({ ...p, coverage: given.map((level) => ({ level, share: level })) })) });
+  for (const [p, fraction] of curve.slice(1, -1)) assert.ok(Math.abs(fraction - (2 * normalCdf(normalQuantile((1 + p) / 2) / 1.4) - 1)) < 0.013, `${p} ${fraction}`);
+  const given = [0.5, 0.8, 0.9, 0.95], own = (data) => ({ ...data, parameters: data.parameters.map((p) => ({ ...p, coverage: given.map((level) => ({ level, fraction: level })) })) });
   const circles = (page) => page.locator('figure[data-plot="coverage_alpha"] circle').count(), path = (page) => page.locator('figure[data-plot="coverage_alpha"] path[stroke="var(--posterior)"]').getAttribute("d");
   const page = await open(browser, "coverage", own(evaluation(2000))), without = await open(browser, "coverage_points", own({ ...evaluation(2000), pit: undefined }));
   for (const each of [page, without]) assert.equal(await circles(each), 4);
@@ -97,7 +97,7 @@ test("plain_lists_and_base64_are_the_same_numbers", () => {
 });
 
 // Uniform truth, estimate = truth + 0.1 N(0, 1): quantile p of the estimate at a truth t is t + 0.1 Phi^-1(p). 24 bins of 800: 0.01.
-test("quantile_lines_follow_the_law_of_the_estimate", () => {
+test("quantile_lines_follow_the_distribution_of_the_estimate", () => {
   const random = generator(1), truth = Float64Array.from({ length: 20000 }, () => random.uniform()), estimate = truth.map((t) => t + 0.1 * random.normal());
   const { x, lines } = quantileLines(truth, estimate, [0, 1], [0.25, 0.5, 0.95]);
   assert.equal(x.length, 24);

@@ -1,6 +1,6 @@
 // Examples of what the program hands to the pages, made from formulas with fixed seeds.
 import { inverseUpper, qrUpper } from "../src/linear.js";
-import { BoxAxis } from "../src/posterior_law.js";
+import { ProbitAxis } from "../src/posterior_distribution.js";
 
 export function generator(seed) {
   let state = seed >>> 0;
@@ -54,7 +54,7 @@ export function oupPosterior() {
         component([truth[0] + 0.02, 0.52, 0.5, 0.05, 1.75], [0.08 * spread, 0.06, 0.03 * spread, 0.03, 0.14], [[1, 3, -0.5], [0, 1, 0.3], [2, 0, -0.3]]),
         component([truth[0] - 0.03, 0.06, 0.42, 0.5, 1.96], [0.09 * spread, 0.03, 0.2, 0.05, 0.025], [[1, 3, -0.4], [0, 3, 0.3]]),
         component([truth[0], 0.2, 0.55, 0.36, 1.9], [0.12 * spread, 0.15, 0.1, 0.15, 0.06], [[1, 3, -0.9]])],
-      { name: `bead_${i + 1}.csv`, model: "oup", version: "0.1.0", n, sampling: 0.1, truth, trajectory, contraction: [0.97, 0.72, 0.91, 0.7, 0.66], outside_mass: 0.061, familiarity: 0.43,
+      { name: `bead_${i + 1}.csv`, model: "oup", version: "0.1.0", n, sampling: 0.1, truth, trajectory, contraction: [0.97, 0.72, 0.91, 0.7, 0.66], outside_mass: 0.061, typicality: 0.43,
         modes: [{ theta: [truth[0], 0.3, 0.49, 0.27, 1.93], weight: 0.46 }, { theta: [truth[0], 0.52, 0.5, 0.05, 1.75], weight: 0.35 }, { theta: [truth[0], 0.06, 0.42, 0.5, 1.96], weight: 0.19 }],
         verdict: ["lg τ and H are identified: the data narrow them to 16 % and 30 % of the prior's width.", "D_fgn and D_levy are known only in combination: D_fgn + D_levy = 0.57 ± 0.03.", "Three explanations fit: 46 %, 35 % and 19 %."],
         warnings: i === 1 ? ["The trajectory has 200 samples; the model was trained on 400 to 1,200."] : [],
@@ -84,16 +84,16 @@ export function cfhnPosterior(n = 1500) {
   const both = [ouTrajectory(n, sampling, 2, 1.1, random)];
   return { kind: "posterior", results: [result(CFHN, weights.map((w) => w / total), components, {
     factors: components.map((c) => rows(c.factor, m)), model: "cfhn:mean", version: "0.1.0", n, sampling, truth: center.map((x, k) => x + 0.02 * (CFHN[k].high - CFHN[k].low) * random.normal()),
-    trajectory: { t0: 0, sampling, channels: ["(x1 + x2) / 2"], values: both }, familiarity: 0.71, outside_mass: 0.02, contraction: CFHN.map(() => 0.5 + 0.45 * random.uniform()),
+    trajectory: { t0: 0, sampling, channels: ["(x1 + x2) / 2"], values: both }, typicality: 0.71, outside_mass: 0.02, contraction: CFHN.map(() => 0.5 + 0.45 * random.uniform()),
     verdict: ["Two explanations fit equally well: the two neurons are exchangeable.", "c1 and D1 are coupled (correlation −0.6)."], warnings: [] })] };
 }
 
-// The same page with its mixtures told in box coordinates, each component with the same centre and, where it is narrow, the same widths.
-export function inBoxCoordinates(page) {
+// The same page with its mixtures told in probit coordinates, each component with the same centre and, where it is narrow, the same widths.
+export function inProbitCoordinates(page) {
   const results = page.results.map((r) => {
-    const axes = r.parameters.map((p) => new BoxAxis(p.low, p.high)), means = r.means.map((mean) => mean.map((x, k) => axes[k].to(x)));
+    const axes = r.parameters.map((p) => new ProbitAxis(p.low, p.high)), means = r.means.map((mean) => mean.map((x, k) => axes[k].to(x)));
     const rate = (j, k) => 1 / axes[k].slope(means[j][k]);
-    return { ...r, coordinates: axes.map(() => "box"), means, factors: undefined, covariances: r.covariances.map((s, j) => s.map((row, a) => row.map((x, b) => x * rate(j, a) * rate(j, b)))) };
+    return { ...r, coordinates: axes.map(() => "probit"), means, factors: undefined, covariances: r.covariances.map((s, j) => s.map((row, a) => row.map((x, b) => x * rate(j, a) * rate(j, b)))) };
   });
   return { ...page, results };
 }

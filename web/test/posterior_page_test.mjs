@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { download, launch, open, plots } from "./browser.mjs";
-import { cfhnPosterior, inBoxCoordinates, oupPosterior } from "./fixtures.mjs";
+import { cfhnPosterior, inProbitCoordinates, oupPosterior } from "./fixtures.mjs";
 
 const program = `${process.env.PENN_TEST_PROGRAMS}/mixture_values`;
 let browser;
@@ -40,7 +40,7 @@ test("opens_from_disk_without_a_word_or_a_request_and_every_panel_is_drawn", asy
 });
 
 // Twelve parameters, ten components. Times are printed for people (best of three openings, best of three medians of 25 slider moves); a busy machine must not fail a test.
-for (const [coordinates, data] of [["linear", cfhnPosterior(4000)], ["box", inBoxCoordinates(cfhnPosterior(4000))]]) test(`twelve_parameters_stay_within_two_megabytes_in_${coordinates}_coordinates`, async () => {
+for (const [coordinates, data] of [["linear", cfhnPosterior(4000)], ["probit", inProbitCoordinates(cfhnPosterior(4000))]]) test(`twelve_parameters_stay_within_two_megabytes_in_${coordinates}_coordinates`, async () => {
   let drawn = Infinity, page;
   for (let i = 0; i < 3; ++i) {
     await page?.close();
@@ -68,7 +68,7 @@ for (const [coordinates, data] of [["linear", cfhnPosterior(4000)], ["box", inBo
 // The page draws what the library computes: pair by a click, condition by a slider.
 test("a_click_and_a_slider_give_the_conditional_of_the_library", async () => {
   const cases = JSON.parse(execFileSync(program, { maxBuffer: 1 << 28 }));
-  for (const number of [0, 2, 3]) {  // condition 1e2 and 1e12; 1e2 in box coordinates
+  for (const number of [0, 2, 3]) {  // condition 1e2 and 1e12; 1e2 in probit coordinates
     const { parameters, weights, means, covariances, factors, coordinates, box } = cases[number];
     const page = await open(browser, `conditional_${number}`, { kind: "posterior", results: [{ parameters: parameters.map((name) => ({ name })), weights, means, covariances, factors, coordinates, box }] });
     const target = await page.evaluate(() => {
@@ -135,7 +135,7 @@ test("with_two_parameters_a_slider_leaves_the_other_alone_and_says_so", async ()
   await page.focus('input[data-parameter="tau"]');
   for (let i = 0; i < 20; ++i) await page.keyboard.press("ArrowRight");
   await page.waitForTimeout(400);
-  const { pair, value, mean, sd } = await page.evaluate(() => ({ pair: pennPage.explorer.pair, value: pennPage.explorer.fixed.get(0), mean: pennPage.explorer.view.mean(1), sd: pennPage.explorer.view.law(1).sd() }));
+  const { pair, value, mean, sd } = await page.evaluate(() => ({ pair: pennPage.explorer.pair, value: pennPage.explorer.fixed.get(0), mean: pennPage.explorer.view.mean(1), sd: pennPage.explorer.view.distribution(1).sd() }));
   assert.deepEqual(pair, [1, 1]);
   assert.ok(value > 0.505 && Math.abs(mean - (1 + 0.8 * (value - 0.5))) < 1e-12 && Math.abs(sd - 0.06) < 1e-12, `${value} ${mean} ${sd}`);  // regression; sd 0.1 sqrt(1 - 0.8^2)
   const quantiles = await page.evaluate(() => {  // labels of a narrow density stay apart
@@ -153,10 +153,10 @@ test("with_two_parameters_a_slider_leaves_the_other_alone_and_says_so", async ()
   await page.close();
 });
 
-// A value outside the box has no posterior: in box coordinates the slider ends at the quantiles 0.001 and 0.999, in linear ones at the box.
+// A value outside the box has no posterior: in probit coordinates the slider ends at the quantiles 0.001 and 0.999, in linear ones at the box.
 test("sliders_end_inside_the_box", async () => {
   const parameters = [{ name: "a", low: 0, high: 1 }, { name: "b", low: 0, high: 1 }, { name: "c", low: 0, high: 1 }];
-  const result = { parameters, coordinates: ["box", "linear", "linear"], weights: [1], means: [[2.5, 0.95, 0.3]], covariances: [[[1, 0, 0], [0, 0.01, 0], [0, 0, 0.0001]]], truth: [0.01, 0.9, 0.3] };
+  const result = { parameters, coordinates: ["probit", "linear", "linear"], weights: [1], means: [[2.5, 0.95, 0.3]], covariances: [[[1, 0, 0], [0, 0.01, 0], [0, 0, 0.0001]]], truth: [0.01, 0.9, 0.3] };
   const page = await open(browser, "ends", { kind: "posterior", results: [result] });
   const ends = await page.evaluate(() => [0, 1, 2].map((k) => [0, 1000].map((at) => {
     const input = document.querySelectorAll(".slider input")[k];

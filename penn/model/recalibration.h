@@ -1,7 +1,7 @@
 // What the widths of a model's posteriors are multiplied with. The smallest NLL is not yet the right interval: a few
 // trajectories in a thousand whose truth lies far out cost so much that a network widens all its posteriors for them
 // (docs/notes/recipe.md). So the last step of a training measures, on fresh trajectories, by how much, per parameter
-// and length (penn/evaluate/measure_widths.h).
+// and length (penn/evaluate/recalibrate.h).
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace penn {
 
-struct WidthCorrection {
+struct Recalibration {
   std::vector<int64_t> lengths;  // rising, samples; empty: nothing is corrected
   std::vector<double> factors;   // (lengths, M)
   int64_t trajectories = 0;      // measured on so many, for each length
@@ -23,10 +23,10 @@ struct WidthCorrection {
   std::vector<double> at(int64_t n) const;
 };
 
-nlohmann::ordered_json to_json(const WidthCorrection& widths);
+nlohmann::ordered_json to_json(const Recalibration& recalibration);
 // For M parameters; ModelError with the reason where it makes no sense.
-WidthCorrection width_correction_from_json(const nlohmann::json& json, size_t parameters);
+Recalibration recalibration_from_json(const nlohmann::json& json, size_t parameters);
 // The factors as a table for people: a line per length below the names of the system's parameters.
-std::string describe_widths(const WidthCorrection& widths, const System& system);
+std::string describe_recalibration(const Recalibration& recalibration, const System& system);
 
 }  // namespace penn

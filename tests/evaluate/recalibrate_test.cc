@@ -1,4 +1,4 @@
-#include "penn/evaluate/measure_widths.h"
+#include "penn/evaluate/recalibrate.h"
 
 #include <gtest/gtest.h>
 
@@ -10,12 +10,12 @@
 #include "penn/base/error.h"
 #include "penn/evaluate/evaluation.h"
 #include "penn/model/network_posterior.h"
-#include "penn/posterior/box_coordinates.h"
+#include "penn/posterior/probit_coordinates.h"
 
 namespace penn {
 namespace {
 
-// Laws of one parameter and its true values. In box coordinates of [0, 1], or as they are.
+// Distributions of one parameter and its true values. In probit coordinates of [0, 1], or as they are.
 struct Cases {
   Coordinate coordinate = Coordinate::kLinear;
   std::vector<std::vector<double>> weights, means, sds;
@@ -23,10 +23,11 @@ struct Cases {
 
   void add(std::vector<double> w, std::vector<double> m, std::vector<double> s, double truth) {
     weights.push_back(std::move(w)), means.push_back(std::move(m)), sds.push_back(std::move(s));
-    truths.push_back(static_cast<float>(coordinate == Coordinate::kBox ? from_box_coordinate(truth, 0, 1) : truth));
+    truths.push_back(
+        static_cast<float>(coordinate == Coordinate::kProbit ? from_probit_coordinate(truth, 0, 1) : truth));
   }
   double factor() const {
-    return fit_widths(
+    return fit_scale_factors(
         static_cast<int64_t>(truths.size()),
         [&](int64_t task, std::span<const double> widths) {
           const size_t i = static_cast<size_t>(task);
@@ -44,7 +45,7 @@ struct Cases {
   }
 };
 
-// Right laws with SDs too large by the factor `wide`; `far` of a thousand have their truth 40 SDs off.
+// Right distributions with SDs too large by the factor `wide`; `far` of a thousand have their truth 40 SDs off.
 Cases gaussians(size_t n, double wide, Coordinate coordinate = Coordinate::kLinear, size_t far = 0) {
   std::mt19937_64 random(7);
   std::normal_distribution<double> normal;
@@ -57,32 +58,32 @@ Cases gaussians(size_t n, double wide, Coordinate coordinate = Coordinate::kLine
   return cases;
 }
 
-TEST(measure_widths_test, the_factor_undoes_what_was_too_wide_or_too_narrow) {
+TEST(recalibrate_test, the_factor_undoes_what_was_too_wide_or_too_narrow) {
   for (const double wide : {0.8, 0.95, 1.1, 1.25})
-    for (const Coordinate coordinate : {Coordinate::kLinear, Coordinate::kBox})
+    for (const Coordinate coordinate : {Coordinate::kLinear, Coordinate::kProbit})
       EXPECT_NEAR(gaussians(20000, wide, coordinate).factor() * wide, 1, 0.02) << wide;  // standard error 0.5 %
 }
 
-TEST(measure_widths_test, right_widths_stay_and_wild_ones_are_not_believed) {
+TEST(recalibrate_test, right_widths_stay_and_wild_ones_are_not_believed) {
   EXPECT_NEAR(gaussians(20000, 1).factor(), 1, 0.01);
-  EXPECT_NEAR(gaussians(5000, 5).factor(), 1 / kLargestWidthFactor, 0.01);
+  EXPECT_NEAR(gaussians(5000, 5).factor(), 1 / kLargestScaleFactor, 0.01);
 }
 
 // A factor that chance would have given as well is taken for 1. 200 trajectories tell a width to 5 %.
-TEST(measure_widths_test, few_trajectories_tell_little) {
+TEST(recalibrate_test, few_trajectories_tell_little) {
   EXPECT_EQ(gaussians(200, 1).factor(), 1);
   EXPECT_LT(gaussians(200, 1.25).factor(), 0.9);
 }
 
-// One in a thousand is 40 SDs off. Their squares alone, 1.6, would ask for widths 60 % larger; the middle of the law is
-// right.
-TEST(measure_widths_test, outliers_do_not_decide) {
+// One in a thousand is 40 SDs off. Their squares alone, 1.6, would ask for widths 60 % larger; the middle of the
+// distribution is right.
+TEST(recalibrate_test, outliers_do_not_decide) {
   EXPECT_NEAR(gaussians(20000, 1, Coordinate::kLinear, 1).factor(), 1, 0.03);
 }
 
 // Two explanations far apart: most of the posterior's SD is the distance between them, which no factor may touch. What
 // was wrong is found all the same.
-TEST(measure_widths_test, the_distance_between_two_modes_is_not_taken_for_a_width) {
+TEST(recalibrate_test, the_distance_between_two_modes_is_not_taken_for_a_width) {
   std::mt19937_64 random(11);
   std::normal_distribution<double> normal;
   Cases cases;
@@ -94,7 +95,7 @@ TEST(measure_widths_test, the_distance_between_two_modes_is_not_taken_for_a_widt
 }
 
 // Each parameter has the factor of its own.
-TEST(measure_widths_test, parameters_are_not_mixed_up) {
+TEST(recalibrate_test, parameters_are_not_mixed_up) {
   std::mt19937_64 random(5);
   std::normal_distribution<double> normal;
   const size_t n = 10000;
@@ -106,20 +107,20 @@ TEST(measure_widths_test, parameters_are_not_mixed_up) {
     return Posterior(GaussianMixture::from_covariances({1.0}, {{0.0, 0.0}}, {covariance}), Coordinate::kLinear,
                      Box{{-9.0, -9.0}, {9.0, 9.0}});
   };
-  const std::vector<double> factors = fit_widths(static_cast<int64_t>(n), posterior, truths, 2);
+  const std::vector<double> factors = fit_scale_factors(static_cast<int64_t>(n), posterior, truths, 2);
   EXPECT_NEAR(factors[0], 1 / 1.2, 0.02);
   EXPECT_NEAR(factors[1], 1 / 0.85, 0.03);
 }
 
 // What the combination of trajectories relies on (mixture_product.h): whatever the factors, no component is wider than
 // the prior.
-TEST(measure_widths_test, no_component_becomes_wider_than_the_box) {
+TEST(recalibrate_test, no_component_becomes_wider_than_the_box) {
   const Model model = open_model(find_model("cfhn-mean"));
   const MixtureShape& shape = model.info.network.mixture;
   std::mt19937_64 random(3);
   std::normal_distribution<float> normal(0, 1.5f);
   std::vector<float> raw(static_cast<size_t>(shape.size()));
-  const std::vector<double> wider(static_cast<size_t>(shape.parameters), kLargestWidthFactor);
+  const std::vector<double> wider(static_cast<size_t>(shape.parameters), kLargestScaleFactor);
   for (int i = 0; i < 20; ++i) {
     for (float& x : raw) x = normal(random);
     const Posterior before = posterior_of(model, raw, {}), after = posterior_of(model, raw, wider);
@@ -128,27 +129,27 @@ TEST(measure_widths_test, no_component_becomes_wider_than_the_box) {
         const double narrow = before.mixture().component_covariance(j)(k, k),
                      wide = after.mixture().component_covariance(j)(k, k);
         EXPECT_GE(wide, narrow);
-        EXPECT_LE(wide, 1 / shape.precision_floor[k] + 1e-9);  // all in box coordinates
+        EXPECT_LE(wide, 1 / shape.precision_floor[k] + 1e-9);  // all in probit coordinates
       }
   }
 }
 
-TEST(measure_widths_test, factors_between_lengths) {
-  const WidthCorrection widths{.lengths = {100, 10000}, .factors = {0.9, 1.0, 1.0, 1.21}, .trajectories = 1};
+TEST(recalibrate_test, factors_between_lengths) {
+  const Recalibration widths{.lengths = {100, 10000}, .factors = {0.9, 1.0, 1.0, 1.21}, .trajectories = 1};
   EXPECT_EQ(widths.at(100), (std::vector<double>{0.9, 1.0}));
   EXPECT_EQ(widths.at(3), (std::vector<double>{0.9, 1.0}));
   EXPECT_NEAR(widths.at(1000)[0], std::sqrt(0.9), 1e-12);
   EXPECT_NEAR(widths.at(1000)[1], 1.1, 1e-12);
   EXPECT_NEAR(widths.at(99999)[1], 1.21, 1e-12);
-  const WidthCorrection single{.lengths = {100}, .factors = {0.9, 1.1}, .trajectories = 1};
+  const Recalibration single{.lengths = {100}, .factors = {0.9, 1.1}, .trajectories = 1};
   for (const int64_t n : {1, 100, 1000}) EXPECT_EQ(single.at(n), (std::vector<double>{0.9, 1.1}));
 }
 
-TEST(measure_widths_test, a_damaged_correction_is_refused) {
+TEST(recalibrate_test, a_damaged_correction_is_refused) {
   const nlohmann::json good =
-      to_json(WidthCorrection{.lengths = {100, 200}, .factors = {0.9, 1.0, 1.0, 1.1}, .trajectories = 5});
-  EXPECT_EQ(width_correction_from_json(good, 2).factors, (std::vector<double>{0.9, 1.0, 1.0, 1.1}));
-  EXPECT_THROW(width_correction_from_json(good, 3), ModelError);
+      to_json(Recalibration{.lengths = {100, 200}, .factors = {0.9, 1.0, 1.0, 1.1}, .trajectories = 5});
+  EXPECT_EQ(recalibration_from_json(good, 2).factors, (std::vector<double>{0.9, 1.0, 1.0, 1.1}));
+  EXPECT_THROW(recalibration_from_json(good, 3), ModelError);
   for (const auto& [key, value] :
        std::vector<std::pair<std::string, nlohmann::json>>{{"lengths", {200, 100}},
                                                            {"lengths", {100, 100}},
@@ -159,7 +160,7 @@ TEST(measure_widths_test, a_damaged_correction_is_refused) {
                                                            {"factors", "x"}}) {
     nlohmann::json bad = good;
     bad[key] = value;
-    EXPECT_THROW(width_correction_from_json(bad, 2), ModelError) << bad.dump();
+    EXPECT_THROW(recalibration_from_json(bad, 2), ModelError) << bad.dump();
   }
 }
 
@@ -172,39 +173,40 @@ Model narrowed(Model model) {
   const WeightBlock& bias = model.network.blocks().back();
   EXPECT_EQ(bias.name, "decoder.last.bias");
   for (size_t i = N * (1 + M); i < N * (1 + 2 * M); ++i) model.network.weights()[bias.offset + i] += std::log(1.1f);
-  model.info.widths = {};
+  model.info.recalibration = {};
   return model;
 }
 
-TEST(measure_widths_test, a_model_that_says_too_little_is_mended) {
+TEST(recalibrate_test, a_model_that_says_too_little_is_mended) {
   const Model narrow = narrowed(open_model(find_model("soup")));
   const auto largest_sd = [&](const Model& model) {
     const Evaluation e = evaluate(Estimator(model, 2), "soup", {.count = 3000, .length = 1000, .threads = 2});
     return std::max(e.report.parameters[0].z.sd, e.report.parameters[1].z.sd);
   };
   EXPECT_GT(largest_sd(narrow), 1.06);
-  const WidthOptions options{.lengths = {1000}, .count = 3000, .threads = 2};
-  const std::optional<WidthCorrection> widths = measure_widths(narrow, options);
+  const RecalibrationOptions options{.lengths = {1000}, .count = 3000, .threads = 2};
+  const std::optional<Recalibration> widths = recalibrate(narrow, options);
   ASSERT_TRUE(widths);
   for (const double factor : widths->factors) EXPECT_GT(factor, 1.1);
   Model mended = narrow;
-  mended.info.widths = *widths;
+  mended.info.recalibration = *widths;
   EXPECT_NEAR(largest_sd(mended), 1, 0.04);
   // What a model already has is left out of account, and the same comes out.
-  EXPECT_EQ(measure_widths(mended, options)->factors, widths->factors);
+  EXPECT_EQ(recalibrate(mended, options)->factors, widths->factors);
 }
 
-TEST(measure_widths_test, can_be_stopped) {
+TEST(recalibrate_test, can_be_stopped) {
   int64_t asked = 0;
-  WidthOptions options{.lengths = {200, 400}, .count = 400, .threads = 1, .progress = [&](int64_t done, int64_t all) {
-                         EXPECT_EQ(all, 400);
-                         asked = done;
-                         return false;
-                       }};
-  EXPECT_FALSE(measure_widths(open_model(find_model("soup")), options));
+  RecalibrationOptions options{
+      .lengths = {200, 400}, .count = 400, .threads = 1, .progress = [&](int64_t done, int64_t all) {
+        EXPECT_EQ(all, 400);
+        asked = done;
+        return false;
+      }};
+  EXPECT_FALSE(recalibrate(open_model(find_model("soup")), options));
   EXPECT_EQ(asked, 200);
   options.count = 100;  // 50 of each length
-  EXPECT_THROW(measure_widths(open_model(find_model("soup")), options), UsageError);
+  EXPECT_THROW(recalibrate(open_model(find_model("soup")), options), UsageError);
 }
 
 }  // namespace

@@ -16,16 +16,16 @@
 
 namespace penn {
 
-inline constexpr double kLargestWidthFactor = 1.4;  // and its inverse: more is no correction, but another model
+inline constexpr double kLargestScaleFactor = 1.4;  // and its inverse: more is no correction, but another model
 
 // The posterior of trajectory i when the widths of parameter k are multiplied with widths[k].
-using PosteriorWithWidths = std::function<Posterior(int64_t i, std::span<const double> widths)>;
+using PosteriorWithScales = std::function<Posterior(int64_t i, std::span<const double> widths)>;
 // (M) factors. truths (count, M). What chance alone would have given is taken off each (James and Stein): near 1 where
 // few trajectories tell little.
-std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posterior, std::span<const float> truths,
-                               int threads);
+std::vector<double> fit_scale_factors(int64_t count, const PosteriorWithScales& posterior,
+                                      std::span<const float> truths, int threads);
 
-struct WidthOptions {
+struct RecalibrationOptions {
   std::vector<int64_t> lengths = {};  // samples, rising; empty: the ends and the middle of the trained range
   int64_t count = 24000;              // trajectories, over all lengths
   int threads = 0;                    // 0: one per processor
@@ -34,6 +34,6 @@ struct WidthOptions {
 
 // Of the network itself: a correction the model has is left out of account. Nothing where `progress` stopped it. The
 // same for the same model and count, on any number of threads.
-std::optional<WidthCorrection> measure_widths(const Model& model, const WidthOptions& options);
+std::optional<Recalibration> recalibrate(const Model& model, const RecalibrationOptions& options);
 
 }  // namespace penn

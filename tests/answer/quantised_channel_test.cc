@@ -16,7 +16,7 @@ namespace {
 
 constexpr int64_t kCount = 20, kLength = 150;
 
-Estimator sign_estimator(bool on_lattice) {
+Estimator sign_estimator(bool quantised) {
   Model model = open_model(std::filesystem::path(PENN_SOURCE_DIR) / "fuzz/corpus/model/tiny.safetensors");
   model.system = parse_system(R"toml(
 name = "side"
@@ -41,7 +41,7 @@ length = 150
   model.info.sampling = {0.1, 0.1};
   model.info.value_low = {-1};
   model.info.value_high = {1};
-  model.info.on_lattice = {on_lattice};
+  model.info.quantised = {quantised};
   return Estimator(std::move(model), 1);
 }
 
@@ -69,7 +69,7 @@ std::string warnings_of(const std::vector<Inference>& answers) {
   return text;
 }
 
-TEST(lattice_test, signs_reach_the_network_as_they_are_and_are_not_called_rounded_or_stuck) {
+TEST(quantised_channel_test, signs_reach_the_network_as_they_are_and_are_not_called_rounded_or_stuck) {
   const Estimator estimator = sign_estimator(true);
   Data data = simulate(Simulator(estimator.system(), 0, {.seed = 3, .threads = 1}));
   const std::vector<Inference> answers = infer(estimator, "side", data.observed);
@@ -82,7 +82,7 @@ TEST(lattice_test, signs_reach_the_network_as_they_are_and_are_not_called_rounde
   EXPECT_EQ(warnings_of(answers).find("rounded"), std::string::npos) << warnings_of(answers);
 }
 
-TEST(lattice_test, the_same_signs_are_flagged_where_the_training_data_were_on_no_lattice) {
+TEST(quantised_channel_test, the_same_signs_are_flagged_where_the_training_data_were_on_no_lattice) {
   const Estimator estimator = sign_estimator(false);
   Data data = simulate(Simulator(estimator.system(), 0, {.seed = 3, .threads = 1}));
   size_t changed = 0, moving = 0;
@@ -95,7 +95,7 @@ TEST(lattice_test, the_same_signs_are_flagged_where_the_training_data_were_on_no
   EXPECT_NE(warnings_of(infer(estimator, "side", data.observed)).find("s is rounded to steps of 2"), std::string::npos);
 }
 
-TEST(lattice_test, evaluation_and_inference_see_the_same_signs) {
+TEST(quantised_channel_test, evaluation_and_inference_see_the_same_signs) {
   const Estimator estimator = sign_estimator(true);
   const SimulatorOptions options{.seed = 3, .threads = 1};
   const Simulator simulator(estimator.system(), 0, options);

@@ -1,15 +1,15 @@
 // The posterior in the parameters' own units, the twin of penn/posterior/posterior.h: a mixture in coordinates u, one for each parameter.
 //   "linear": the parameter itself.
-//   "box": theta = low + (high - low) Phi(u): nothing lies outside the box, and all is still closed form.
+//   "probit": theta = low + (high - low) Phi(u): nothing lies outside the box, and all is still closed form.
 import { Mixture, others } from "./mixture.js";
 import { normalCdf, normalDensity, normalQuantile, probitCovariance, roughCdf } from "./normal.js";
 
-const EDGE = 1e-7;  // shares of the width closer to an edge count as this close: the edge itself lies at infinity
+const EDGE = 1e-7;  // fractions of the width closer to an edge count as this close: the edge itself lies at infinity
 const FAR = -normalQuantile(EDGE);  // its |u|: 5.2
 
 // theta <-> u of one parameter.
 export class LinearAxis {
-  isBox = false;
+  isProbit = false;
   inside = () => true;
   to = (x) => x;
   from = (u) => u;
@@ -24,8 +24,8 @@ export class LinearAxis {
 }
 const LINEAR = new LinearAxis();
 
-export class BoxAxis {
-  isBox = true;
+export class ProbitAxis {
+  isProbit = true;
   constructor(low, high) {
     Object.assign(this, { low, high, width: high - low });
   }
@@ -47,15 +47,15 @@ export class BoxAxis {
   rate(u) {  // d u / d theta; closer to an edge than EDGE it stops rising
     return 1 / this.slope(Math.min(FAR, Math.max(-FAR, u)));
   }
-  // n cells over what the window shows of the box and of `law` (of this parameter): two thirds of them shared out evenly in theta, for the eye, one third
+  // n cells over what the window shows of the box and of `distribution` (of this parameter): two thirds of them shared out evenly in theta, for the eye, one third
   // evenly in u, because a posterior can pile up at an edge within less than any cell that is even in theta. Nothing lies outside the box.
-  nodes([x0, x1], law, n) {
-    const { weights, means, sds } = law.mixture, clamp = (u) => Math.min(FAR, Math.max(-FAR, u));
+  nodes([x0, x1], distribution, n) {
+    const { weights, means, sds } = distribution.mixture, clamp = (u) => Math.min(FAR, Math.max(-FAR, u));
     const edge = (x) => (x <= this.low ? -FAR : x >= this.high ? FAR : normalQuantile((x - this.low) / this.width));
     let from = Infinity, to = -Infinity;  // 4.3 deviations: 1e-5 of a component lies beyond
     weights.forEach((w, j) => w > 1e-5 && ((from = Math.min(from, means[j] - 4.3 * sds[j])), (to = Math.max(to, means[j] + 4.3 * sds[j]))));
     (from = clamp(Math.max(from, edge(x0)))), (to = clamp(Math.min(to, edge(x1))));
-    if (!(to > from)) (from = Math.min(FAR - 0.01, edge(x0))), (to = Math.max(from + 0.01, edge(x1)));  // the law lies elsewhere
+    if (!(to > from)) (from = Math.min(FAR - 0.01, edge(x0))), (to = Math.max(from + 0.01, edge(x1)));  // the distribution lies elsewhere
     const u = warped(from, to, 2 * n), xs = u.map((v) => this.from(v)), centres = u.filter((_, i) => i % 2);
     const cellAt = (v) => {
       let i = 0;
@@ -66,20 +66,20 @@ export class BoxAxis {
   }
 }
 
-// from = u_0 < ... < u_steps = to with two thirds of the steps even in Phi(u) and one third even in u; that share is met at a few points only.
+// from = u_0 < ... < u_steps = to with two thirds of the steps even in Phi(u) and one third even in u; that fraction is met at a few points only.
 function warped(from, to, steps) {
   const points = 48, us = Float64Array.from({ length: points + 1 }, (_, i) => from + ((to - from) * i) / points), cdf = us.map(normalCdf);
-  const share = us.map((u, i) => (2 / 3) * ((cdf[i] - cdf[0]) / (cdf[points] - cdf[0] || 1)) + (1 / 3) * (i / points)), last = share[points];
+  const fraction = us.map((u, i) => (2 / 3) * ((cdf[i] - cdf[0]) / (cdf[points] - cdf[0] || 1)) + (1 / 3) * (i / points)), last = fraction[points];
   let at = 0;
   return Float64Array.from({ length: steps + 1 }, (_, k) => {
     const wanted = (last * k) / steps;
-    while (at < points - 1 && share[at + 1] < wanted) ++at;
-    return k === steps ? to : us[at] + ((us[at + 1] - us[at]) * (wanted - share[at])) / (share[at + 1] - share[at]);
+    while (at < points - 1 && fraction[at + 1] < wanted) ++at;
+    return k === steps ? to : us[at] + ((us[at + 1] - us[at]) * (wanted - fraction[at])) / (fraction[at + 1] - fraction[at]);
   });
 }
 
-// The law of one parameter in box coordinates; in linear ones a NormalMixture does.
-class BoxedLaw {
+// The distribution of one parameter in probit coordinates; in linear ones a NormalMixture does.
+class ProbitMarginal {
   constructor(mixture, axis) {
     Object.assign(this, { mixture, axis });
   }
@@ -107,17 +107,17 @@ class BoxedLaw {
   }
 }
 
-export class PosteriorLaw {
+export class PosteriorDistribution {
   constructor(mixture, axes = new Array(mixture.dimension).fill(LINEAR)) {
     Object.assign(this, { mixture, axes, dimension: mixture.dimension, components: mixture.components, weights: mixture.weights });
   }
   // A result of `penn infer`: the mixture, "coordinates" (M, or absent: linear), and the box as {"box": {"low", "high"}} or with each parameter.
   static fromJson(json) {
     const mixture = Mixture.fromJson(json);
-    return new PosteriorLaw(mixture, Array.from({ length: mixture.dimension }, (_, k) => {
+    return new PosteriorDistribution(mixture, Array.from({ length: mixture.dimension }, (_, k) => {
       const name = json.coordinates?.[k] ?? "linear";
-      if (name !== "linear" && name !== "box") throw new Error(`unknown coordinates "${name}": this page is of another version of penn`);
-      return name === "linear" ? LINEAR : new BoxAxis(json.box?.low[k] ?? json.parameters[k].low, json.box?.high[k] ?? json.parameters[k].high);
+      if (name !== "linear" && name !== "probit") throw new Error(`unknown coordinates "${name}": this page is of another version of penn`);
+      return name === "linear" ? LINEAR : new ProbitAxis(json.box?.low[k] ?? json.parameters[k].low, json.box?.high[k] ?? json.parameters[k].high);
     }));
   }
   logDensity(theta) {
@@ -126,31 +126,31 @@ export class PosteriorLaw {
     return this.mixture.logDensity(u) - this.axes.reduce((sum, axis, k) => sum + Math.log(axis.slope(u[k])), 0);
   }
   marginal1d(k) {
-    const law = this.mixture.marginal1d(k);
-    return this.axes[k].isBox ? new BoxedLaw(law, this.axes[k]) : law;
+    const distribution = this.mixture.marginal1d(k);
+    return this.axes[k].isProbit ? new ProbitMarginal(distribution, this.axes[k]) : distribution;
   }
   marginal(indices) {
-    return new PosteriorLaw(this.mixture.marginal(indices), indices.map((k) => this.axes[k]));
+    return new PosteriorDistribution(this.mixture.marginal(indices), indices.map((k) => this.axes[k]));
   }
   conditional(indices, values) {
-    return new PosteriorLaw(this.mixture.conditional(indices, indices.map((k, i) => this.axes[k].to(values[i]))), others(indices, this.dimension).map((k) => this.axes[k]));
+    return new PosteriorDistribution(this.mixture.conditional(indices, indices.map((k, i) => this.axes[k].to(values[i]))), others(indices, this.dimension).map((k) => this.axes[k]));
   }
   mean() {
-    return this.mixture.mean().map((x, k) => (this.axes[k].isBox ? this.marginal1d(k).mean() : x));
+    return this.mixture.mean().map((x, k) => (this.axes[k].isProbit ? this.marginal1d(k).mean() : x));
   }
   // (M x M) as rows
   correlation() {
     const m = this.dimension, total = new Float64Array(m * m), mean = new Float64Array(m), centres = [];
     for (let j = 0; j < this.components; ++j) {
       const s = this.mixture.covarianceOf(j), scale = Array.from({ length: m }, (_, k) => Math.sqrt(1 + s[k * m + k])), a = scale.map((t, k) => this.mixture.means[j][k] / t);
-      centres.push(a.map((x, k) => (this.axes[k].isBox ? normalCdf(x) : this.mixture.means[j][k])));
+      centres.push(a.map((x, k) => (this.axes[k].isProbit ? normalCdf(x) : this.mixture.means[j][k])));
       for (let k = 0; k < m; ++k) {
         mean[k] += this.weights[j] * centres[j][k];
         for (let l = k; l < m; ++l) {
           let c = s[k * m + l];
-          if (this.axes[k].isBox && this.axes[l].isBox) c = probitCovariance(a[k], a[l], c / (scale[k] * scale[l]));
-          else if (this.axes[k].isBox) c *= normalDensity(a[k]) / scale[k];
-          else if (this.axes[l].isBox) c *= normalDensity(a[l]) / scale[l];
+          if (this.axes[k].isProbit && this.axes[l].isProbit) c = probitCovariance(a[k], a[l], c / (scale[k] * scale[l]));
+          else if (this.axes[k].isProbit) c *= normalDensity(a[k]) / scale[k];
+          else if (this.axes[l].isProbit) c *= normalDensity(a[l]) / scale[l];
           total[k * m + l] += this.weights[j] * c;
         }
       }

@@ -1,4 +1,4 @@
-#include "penn/evaluate/measure_widths.h"
+#include "penn/evaluate/recalibrate.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ constexpr double kLargestZ = 6;  // |z| counts for no more: one trajectory in th
 constexpr double kNinetyQuantile = 1.6448536269514722;
 
 struct Demand {
-  double log_factor = 0;  // what the widths lack
+  double log_factor = 0;  // what the scales lack
   double error = 0;       // its standard error
 };
 
@@ -76,22 +76,22 @@ std::vector<int64_t> ends_and_middle(IntRange trained) {
 
 }  // namespace
 
-std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posterior, std::span<const float> truths,
-                               int threads) {
+std::vector<double> fit_scale_factors(int64_t count, const PosteriorWithScales& posterior,
+                                      std::span<const float> truths, int threads) {
   const size_t n = static_cast<size_t>(count), M = truths.size() / n;
-  const double limit = std::log(kLargestWidthFactor);
-  std::vector<double> logs(M, 0.0), widths(M, 1.0), errors(M, 0.0), first(M, 0.0), response(M, 1.0);
+  const double limit = std::log(kLargestScaleFactor);
+  std::vector<double> logs(M, 0.0), factors(M, 1.0), errors(M, 0.0), first(M, 0.0), response(M, 1.0);
   std::vector<std::vector<double>> z(M, std::vector<double>(n)), distance(M, std::vector<double>(n));
   // One step would do for a single Gaussian; with several, part of the width is the distance between them, which stays.
   for (int step = 0; step < kSteps; ++step) {
     parallel_for(count, threads, [&](int64_t task, int) {
       const size_t i = static_cast<size_t>(task);
-      const Posterior q = posterior(task, widths);
+      const Posterior q = posterior(task, factors);
       for (size_t k = 0; k < M; ++k) {
-        const MarginalLaw law = q.marginal(k);
+        const Marginal marginal = q.marginal(k);
         const double truth = truths[i * M + k];
-        z[k][i] = std::clamp((law.mean() - truth) / law.sd(), -kLargestZ, kLargestZ);
-        distance[k][i] = std::abs(normal_quantile(std::clamp(law.cdf(truth), 1e-300, 1 - 1e-16)));
+        z[k][i] = std::clamp((marginal.mean() - truth) / marginal.sd(), -kLargestZ, kLargestZ);
+        distance[k][i] = std::abs(normal_quantile(std::clamp(marginal.cdf(truth), 1e-300, 1 - 1e-16)));
       }
     });
     bool is_near = true;
@@ -105,37 +105,37 @@ std::vector<double> fit_widths(int64_t count, const PosteriorWithWidths& posteri
       if (step == 1 && std::abs(first[k]) < limit) response[k] = std::clamp(1 - d.log_factor / first[k], 0.1, 1.0);
       logs[k] = std::clamp(logs[k] + d.log_factor, -limit, limit);
       errors[k] = d.error / response[k];
-      widths[k] = std::exp(logs[k]);
+      factors[k] = std::exp(logs[k]);
     }
     if (is_near) break;
   }
   for (size_t k = 0; k < M; ++k)
-    widths[k] = std::exp(logs[k] * std::max(0.0, 1 - errors[k] * errors[k] / std::max(logs[k] * logs[k], 1e-12)));
-  return widths;
+    factors[k] = std::exp(logs[k] * std::max(0.0, 1 - errors[k] * errors[k] / std::max(logs[k] * logs[k], 1e-12)));
+  return factors;
 }
 
-std::optional<WidthCorrection> measure_widths(const Model& model, const WidthOptions& options) {
-  WidthCorrection widths;
-  widths.lengths = options.lengths.empty() ? ends_and_middle(model.info.lengths) : options.lengths;
-  const int64_t lengths = static_cast<int64_t>(widths.lengths.size()), count = options.count / lengths;
+std::optional<Recalibration> recalibrate(const Model& model, const RecalibrationOptions& options) {
+  Recalibration recalibration;
+  recalibration.lengths = options.lengths.empty() ? ends_and_middle(model.info.lengths) : options.lengths;
+  const int64_t lengths = static_cast<int64_t>(recalibration.lengths.size()), count = options.count / lengths;
   if (count < 100)
-    throw UsageError("at least 100 trajectories of each length are needed to measure widths", "for example: -n 24000");
-  widths.trajectories = count;
+    throw UsageError("at least 100 trajectories of each length are needed to recalibrate", "for example: -n 24000");
+  recalibration.trajectories = count;
   const int threads = options.threads > 0 ? options.threads : processor_count();
   const int64_t K = model.network.output_size();
-  for (size_t i = 0; i < widths.lengths.size(); ++i) {
+  for (size_t i = 0; i < recalibration.lengths.size(); ++i) {
     const int64_t before = static_cast<int64_t>(i) * count;
-    const std::optional<Answers> answers = ask(model, widths.lengths[i], count, threads, [&](int64_t done) {
+    const std::optional<Answers> answers = ask(model, recalibration.lengths[i], count, threads, [&](int64_t done) {
       return !options.progress || options.progress(before + done, lengths * count);
     });
     if (!answers) return {};
     const auto posterior = [&](int64_t b, std::span<const double> factors) {
       return posterior_of(model, {&answers->raw[static_cast<size_t>(b * K)], static_cast<size_t>(K)}, factors);
     };
-    const std::vector<double> factors = fit_widths(count, posterior, answers->truths, threads);
-    widths.factors.insert(widths.factors.end(), factors.begin(), factors.end());
+    const std::vector<double> factors = fit_scale_factors(count, posterior, answers->truths, threads);
+    recalibration.factors.insert(recalibration.factors.end(), factors.begin(), factors.end());
   }
-  return widths;
+  return recalibration;
 }
 
 }  // namespace penn

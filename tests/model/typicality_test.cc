@@ -1,4 +1,4 @@
-#include "penn/model/familiarity.h"
+#include "penn/model/typicality.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@ namespace penn {
 namespace {
 
 // Three coordinates: x, y independent with SD 2 and 1, the third always 0 up to 0.01; two directions are kept.
-Familiarity plane() {
-  Familiarity f;
+Typicality plane() {
+  Typicality f;
   f.mean = {1, 2, 3};
   f.directions = {1, 0, 0, 0, 1, 0};
   f.spread = {2, 1};
@@ -34,8 +34,8 @@ Familiarity plane() {
   return f;
 }
 
-TEST(familiarity_test, distances_are_hotellings_and_the_residual) {
-  const Familiarity f = plane();
+TEST(typicality_test, distances_are_hotellings_and_the_residual) {
+  const Typicality f = plane();
   const float e[3] = {5, 1, 3.5f};
   double in = 0, out = 0;
   f.distances(e, in, out);
@@ -43,19 +43,19 @@ TEST(familiarity_test, distances_are_hotellings_and_the_residual) {
   EXPECT_NEAR(out, 0.25, 1e-6);  // 0.5^2
 }
 
-TEST(familiarity_test, shares_are_those_of_the_chi_square_law) {
-  const Familiarity f = plane();
-  // In the plane with Q typical: P(chi^2_2 > 9.21) = 1 %, and twice the smaller share is 2 %. Tolerance: 3 SD of a 1 %
-  // count in 1e5, and the table's step.
+TEST(typicality_test, fractions_are_those_of_the_chi_square_distribution) {
+  const Typicality f = plane();
+  // In the plane with Q typical: P(chi^2_2 > 9.21) = 1 %, and twice the smaller fraction is 2 %. Tolerance: 3 SD of a 1
+  // % count in 1e5, and the table's step.
   const float rare[3] = {1 + 2 * std::sqrt(9.2103f), 2, 3.004f};
-  EXPECT_NEAR(f.share_beyond(rare), 0.02, 0.004);
+  EXPECT_NEAR(f.fraction_beyond(rare), 0.02, 0.004);
   const float centre[3] = {1, 2, 3.004f};
-  EXPECT_GT(f.share_beyond(centre), 0.9);
+  EXPECT_GT(f.fraction_beyond(centre), 0.9);
   // Ordinary inside the plane, impossible outside it.
   const float lifted[3] = {1, 2, 3.5f};
-  EXPECT_EQ(f.share_beyond(lifted), 0);
+  EXPECT_EQ(f.fraction_beyond(lifted), 0);
   const float far[3] = {100, 2, 3};
-  EXPECT_EQ(f.share_beyond(far), 0);
+  EXPECT_EQ(f.fraction_beyond(far), 0);
 }
 
 }  // namespace

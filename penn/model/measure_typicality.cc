@@ -1,4 +1,4 @@
-#include "penn/model/measure_familiarity.h"
+#include "penn/model/measure_typicality.h"
 
 #include <algorithm>
 #include <cmath>
@@ -40,8 +40,8 @@ std::vector<float> thousandths(std::vector<double> values) {
 
 }  // namespace
 
-Familiarity measure_familiarity(const Network& network, const std::vector<TrajectoryBatch>& fitted,
-                                const std::vector<TrajectoryBatch>& fresh, int threads) {
+Typicality measure_typicality(const Network& network, const std::vector<TrajectoryBatch>& fitted,
+                              const std::vector<TrajectoryBatch>& fresh, int threads) {
   const std::vector<float> x = embeddings(network, fitted, threads);
   const size_t E = static_cast<size_t>(network.embedding_size()), count = x.size() / E, k = std::min(E, kDirections);
   std::vector<double> mean(E, 0.0), covariance(E * E, 0.0), vectors(E * E), values;
@@ -59,36 +59,35 @@ Familiarity measure_familiarity(const Network& network, const std::vector<Trajec
   });
   for (double& c : covariance) c /= static_cast<double>(count - 1);
   eigenvectors(covariance.data(), static_cast<int64_t>(E), vectors.data(), values);
-  Familiarity familiarity;
-  familiarity.mean.assign(mean.begin(), mean.end());
+  Typicality typicality;
+  typicality.mean.assign(mean.begin(), mean.end());
   for (size_t d = 0; d < k; ++d)
     for (size_t i = 0; i < E; ++i)
-      familiarity.directions.push_back(
+      typicality.directions.push_back(
           widen(narrow(static_cast<float>(vectors[i * E + d]))));  // as the file will have them
   // A direction that hardly varies would make every small difference look unusual.
   const double floor = std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(E) * 1e-6 + 1e-12;
-  for (size_t d = 0; d < k; ++d)
-    familiarity.spread.push_back(static_cast<float>(std::sqrt(std::max(values[d], floor))));
+  for (size_t d = 0; d < k; ++d) typicality.spread.push_back(static_cast<float>(std::sqrt(std::max(values[d], floor))));
 
   const std::vector<float> y = embeddings(network, fresh, threads);
   std::vector<double> inside(y.size() / E), outside(inside.size());
-  for (size_t i = 0; i < inside.size(); ++i) familiarity.distances(y.data() + i * E, inside[i], outside[i]);
-  familiarity.inside = thousandths(std::move(inside));
-  familiarity.outside = thousandths(std::move(outside));
-  return familiarity;
+  for (size_t i = 0; i < inside.size(); ++i) typicality.distances(y.data() + i * E, inside[i], outside[i]);
+  typicality.inside = thousandths(std::move(inside));
+  typicality.outside = thousandths(std::move(outside));
+  return typicality;
 }
 
-std::vector<bool> find_lattices(const std::vector<TrajectoryBatch>& sets) {
+std::vector<bool> find_quantised_channels(const std::vector<TrajectoryBatch>& sets) {
   const int64_t d = sets.front().channels;
-  std::vector<bool> lattices;
+  std::vector<bool> quantised;
   for (int64_t c = 0; c < d; ++c) {
     int64_t rounded = 0, looked_at = 0;
     for (const TrajectoryBatch& set : sets)
       for (int64_t i = 0; i < std::min<int64_t>(set.count, 50); ++i, ++looked_at)
-        rounded += find_rounding(set.z.data() + i * set.length * d + c, set.length, d).step > 0;
-    lattices.push_back(2 * rounded > looked_at);
+        rounded += find_quantisation(set.z.data() + i * set.length * d + c, set.length, d).step > 0;
+    quantised.push_back(2 * rounded > looked_at);
   }
-  return lattices;
+  return quantised;
 }
 
 void measure_values(const std::vector<TrajectoryBatch>& sets, std::vector<float>& low, std::vector<float>& high) {

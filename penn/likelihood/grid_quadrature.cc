@@ -1,4 +1,4 @@
-#include "penn/likelihood/lattice_quadrature.h"
+#include "penn/likelihood/grid_quadrature.h"
 
 #include <fmt/core.h>
 
@@ -18,26 +18,26 @@ namespace {
 using Vector = Eigen::VectorXd;
 using Matrix = Eigen::MatrixXd;
 
-struct LatticePeak {
+struct GridPeak {
   Vector at;
   double value;
 };
 
-class Lattice {
+class PeakGrid {
  public:
-  Lattice(const LogFunction& f, size_t dimension, const LatticeOptions& options)
+  PeakGrid(const LogFunction& f, size_t dimension, const GridOptions& options)
       : f_(f), M_(static_cast<Eigen::Index>(dimension)), options_(options) {}
 
-  LatticeIntegral run() {
-    const std::vector<LatticePeak> peaks = search();
-    LatticeIntegral result;
+  GridIntegral run() {
+    const std::vector<GridPeak> peaks = search();
+    GridIntegral result;
     if (peaks.empty() || !std::isfinite(peaks[0].value))
       return result.why_not = "the function is 0 at every start", result;
     top_ = peaks[0].value;
     std::vector<double> logs;
     double weighted_error = 0;
     std::vector<Region> regions;
-    for (const LatticePeak& peak : peaks) {
+    for (const GridPeak& peak : peaks) {
       if (peak.value < top_ - options_.depth) continue;
       if (std::any_of(regions.begin(), regions.end(), [&](const Region& r) { return r.contains(peak.at); })) continue;
       regions.push_back(cover(peak, result));
@@ -75,33 +75,33 @@ class Lattice {
   }
 
   // Nelder and Mead's simplex, upwards.
-  LatticePeak climb(const Vector& start) {
-    std::vector<LatticePeak> s = {{start, value(start)}};
+  GridPeak climb(const Vector& start) {
+    std::vector<GridPeak> s = {{start, value(start)}};
     for (Eigen::Index i = 0; i < M_; ++i) {
       Vector w = start;
       w(i) += w(i) > 0 ? -0.3 : 0.3;
       s.push_back({w, value(w)});
     }
-    const auto higher = [](const LatticePeak& a, const LatticePeak& b) { return a.value > b.value; };
+    const auto higher = [](const GridPeak& a, const GridPeak& b) { return a.value > b.value; };
     for (int round = 0; round < 120 * static_cast<int>(M_); ++round) {
       std::sort(s.begin(), s.end(), higher);
       double size = 0;
-      for (const LatticePeak& p : s) size = std::max(size, (p.at - s[0].at).cwiseAbs().maxCoeff());
+      for (const GridPeak& p : s) size = std::max(size, (p.at - s[0].at).cwiseAbs().maxCoeff());
       if (s[0].value - s.back().value < 1e-4 || size < 1e-9) break;
       Vector centre = Vector::Zero(M_);
       for (Eigen::Index i = 0; i < M_; ++i) centre += s[static_cast<size_t>(i)].at / static_cast<double>(M_);
       const auto along = [&](double t) {
         const Vector w = centre + t * (s.back().at - centre);
-        return LatticePeak{w, value(w)};
+        return GridPeak{w, value(w)};
       };
-      const LatticePeak reflected = along(-1);
+      const GridPeak reflected = along(-1);
       if (reflected.value > s[0].value) {
-        const LatticePeak further = along(-2);
+        const GridPeak further = along(-2);
         s.back() = further.value > reflected.value ? further : reflected;
       } else if (reflected.value > s[s.size() - 2].value) {
         s.back() = reflected;
       } else {
-        const LatticePeak nearer = along(reflected.value > s.back().value ? -0.5 : 0.5);
+        const GridPeak nearer = along(reflected.value > s.back().value ? -0.5 : 0.5);
         if (nearer.value > std::max(reflected.value, s.back().value)) {
           s.back() = nearer;
         } else {
@@ -116,9 +116,9 @@ class Lattice {
   }
 
   // From the caller's starts, and from the best of some Halton points that lie apart from each other. Highest first.
-  std::vector<LatticePeak> search() {
+  std::vector<GridPeak> search() {
     constexpr int kPrimes[] = {2, 3, 5, 7, 11, 13};
-    std::vector<LatticePeak> points, starts, peaks;
+    std::vector<GridPeak> points, starts, peaks;
     for (int i = 1; i <= 48 * static_cast<int>(M_); ++i) {
       Vector w(M_);
       for (Eigen::Index k = 0; k < M_; ++k) {
@@ -129,25 +129,24 @@ class Lattice {
       }
       points.push_back({w, value(w)});
     }
-    const auto higher = [](const LatticePeak& a, const LatticePeak& b) { return a.value > b.value; };
+    const auto higher = [](const GridPeak& a, const GridPeak& b) { return a.value > b.value; };
     std::sort(points.begin(), points.end(), higher);
     for (const std::vector<double>& start : options_.starts)
       starts.push_back({Eigen::Map<const Vector>(start.data(), M_), 0});
     const size_t most = starts.size() + 3 + static_cast<size_t>(M_);
-    for (const LatticePeak& point : points) {
+    for (const GridPeak& point : points) {
       if (starts.size() >= most || !std::isfinite(point.value)) break;
-      if (std::all_of(starts.begin(), starts.end(),
-                      [&](const LatticePeak& s) { return (s.at - point.at).norm() > 0.4; }))
+      if (std::all_of(starts.begin(), starts.end(), [&](const GridPeak& s) { return (s.at - point.at).norm() > 0.4; }))
         starts.push_back(point);
     }
-    for (const LatticePeak& start : starts) peaks.push_back(climb(start.at));
+    for (const GridPeak& start : starts) peaks.push_back(climb(start.at));
     std::sort(peaks.begin(), peaks.end(), higher);
     return peaks;
   }
 
   // Columns scaled so that one unit is about one standard deviation: from second differences over steps that cost about
   // half a nat.
-  Matrix whitening(const LatticePeak& peak) {
+  Matrix whitening(const GridPeak& peak) {
     Vector step(M_), curvature(M_);
     const auto moved = [&](const Vector& by) { return std::max(value(peak.at + by), peak.value - 1e3); };
     for (Eigen::Index i = 0; i < M_; ++i) {
@@ -180,14 +179,14 @@ class Lattice {
     return scale.cwiseInverse().asDiagonal() * columns;
   }
 
-  // Sum of exp(f - top) over the points of one lattice that are connected with the peak.
+  // Sum of exp(f - top) over the points of one grid that are connected with the peak.
   double spread(Region& region, double shift, bool keep) {
     std::deque<Cell> open;
     std::set<Cell> seen;
     const auto reach = [&](const Cell& cell) {
       if (seen.insert(cell).second) open.push_back(cell);
     };
-    for (int corner = 0; corner < 1 << M_; ++corner) {  // a shifted lattice has no point at the peak: begin around it
+    for (int corner = 0; corner < 1 << M_; ++corner) {  // a shifted grid has no point at the peak: begin around it
       Cell cell(static_cast<size_t>(M_));
       for (Eigen::Index i = 0; i < M_; ++i) cell[static_cast<size_t>(i)] = -((corner >> i) & 1);
       reach(cell);
@@ -212,7 +211,7 @@ class Lattice {
     return sum;
   }
 
-  Region cover(const LatticePeak& peak, LatticeIntegral& result) {
+  Region cover(const GridPeak& peak, GridIntegral& result) {
     Region region;
     region.centre = peak.at;
     region.from_white = whitening(peak);
@@ -234,15 +233,15 @@ class Lattice {
 
   const LogFunction& f_;
   Eigen::Index M_;
-  const LatticeOptions& options_;
+  const GridOptions& options_;
   double top_ = 0;
   int64_t evaluations_ = 0;
 };
 
 }  // namespace
 
-LatticeIntegral integrate_on_lattice(const LogFunction& f, size_t dimension, const LatticeOptions& options) {
-  return Lattice(f, dimension, options).run();
+GridIntegral integrate_on_grid(const LogFunction& f, size_t dimension, const GridOptions& options) {
+  return PeakGrid(f, dimension, options).run();
 }
 
 }  // namespace penn

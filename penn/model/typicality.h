@@ -10,9 +10,9 @@
 
 namespace penn {
 
-inline constexpr double kUnfamiliar = 0.01;  // below this is a warning: one training trajectory in a hundred
+inline constexpr double kAtypical = 0.01;  // below this is a warning: one training trajectory in a hundred
 
-struct Familiarity {
+struct Typicality {
   std::vector<float> mean;        // (E)
   std::vector<float> directions;  // (k, E), orthonormal rows
   std::vector<float> spread;      // (k), > 0
@@ -21,10 +21,10 @@ struct Familiarity {
 
   int64_t embedding_size() const { return static_cast<int64_t>(mean.size()); }
   void distances(const float* embedding, double& inside, double& outside) const;
-  // The shares of training-like trajectories at least as unusual as this one in the two distances, as one number: twice
-  // the smaller (a bound for the two together; the only one where the directions span everything). 0: beyond everything
-  // seen.
-  double share_beyond(const float* embedding) const;
+  // The fractions of training-like trajectories at least as unusual as this one in the two distances, as one number:
+  // twice the smaller (a bound for the two together; the only one where the directions span everything). 0: beyond
+  // everything seen.
+  double fraction_beyond(const float* embedding) const;
 };
 
 }  // namespace penn

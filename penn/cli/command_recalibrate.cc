@@ -1,4 +1,4 @@
-#include "penn/cli/command_calibrate.h"
+#include "penn/cli/command_recalibrate.h"
 
 #include <fmt/core.h>
 
@@ -9,12 +9,12 @@
 #include "penn/base/error.h"
 #include "penn/cli/outputs.h"
 #include "penn/cli/progress.h"
-#include "penn/evaluate/measure_widths.h"
+#include "penn/evaluate/recalibrate.h"
 
 namespace penn {
 namespace {
 
-struct CalibrateOptions {
+struct RecalibrateCommand {
   std::string model, output;
   int64_t count = 24000;
   std::vector<int64_t> lengths;
@@ -22,7 +22,7 @@ struct CalibrateOptions {
   bool force = false;
 };
 
-int calibrate_model(const CalibrateOptions& o) {
+int recalibrate_model(const RecalibrateCommand& o) {
   const std::filesystem::path file = find_model(o.model);
   std::error_code ignored;
   if (!o.force && std::filesystem::exists(o.output, ignored))
@@ -31,39 +31,41 @@ int calibrate_model(const CalibrateOptions& o) {
   Model model = open_model(file);
   const IntRange trained = model.info.lengths;
   const std::set<int64_t> given(o.lengths.begin(), o.lengths.end());
-  WidthOptions options{.lengths = {given.begin(), given.end()}, .count = o.count, .threads = o.threads};
+  RecalibrationOptions options{.lengths = {given.begin(), given.end()}, .count = o.count, .threads = o.threads};
   for (const int64_t length : given)
     if (length < trained.low || length > trained.high)
       fmt::print(stderr, "warning: {} samples; the model was trained on {} to {}\n", length, trained.low, trained.high);
   catch_interrupts();
-  std::optional<WidthCorrection> widths;
+  std::optional<Recalibration> recalibration;
   {
-    ProgressBar bar("calibrating", o.count);
+    ProgressBar bar("recalibrating", o.count);
     options.progress = [&](int64_t done, int64_t) {
       bar.update(done);
       return !is_interrupted();
     };
-    widths = measure_widths(model, options);
+    recalibration = recalibrate(model, options);
   }
-  if (!widths) {
+  if (!recalibration) {
     fmt::print("stopped; nothing was written\n");
     return 130;
   }
-  model.info.widths = *widths;
+  model.info.recalibration = *recalibration;
   save_model(o.output, model);
-  fmt::print("{}: widths of the posteriors times, measured on {} fresh trajectories of each length,\n{}", o.output,
-             widths->trajectories, describe_widths(*widths, model.system));
-  if (!trained.is_single() && widths->lengths.size() == 1) fmt::print("these factors are used at every length\n");
-  warn_of_wrong_widths(*widths);
+  fmt::print("{}: scales of the posteriors times, measured on {} fresh trajectories of each length,\n{}", o.output,
+             recalibration->trajectories, describe_recalibration(*recalibration, model.system));
+  if (!trained.is_single() && recalibration->lengths.size() == 1)
+    fmt::print("these factors are used at every length\n");
+  warn_of_wrong_scales(*recalibration);
   return 0;
 }
 
 }  // namespace
 
-void add_command_calibrate(Command& app, Run& run) {
-  auto options = std::make_shared<CalibrateOptions>();
+void add_command_recalibrate(Command& app, Run& run) {
+  auto options = std::make_shared<RecalibrateCommand>();
   Command command = app.add_command(
-      "calibrate", "Set the widths of a model's posteriors on fresh trajectories, as `penn train` does at its end");
+      "recalibrate",
+      "Recalibrate the scales of a model's posteriors on fresh trajectories, as `penn train` does at its end");
   command.add_option("MODEL", options->model, "Model file or name of a shipped model").required();
   command.add_option("-o,--output", options->output, "Model file to write").required();
   command.add_option("-n,--count", options->count, "Number of trajectories, over all lengths")
@@ -77,7 +79,7 @@ void add_command_calibrate(Command& app, Run& run) {
       .between(2, 1000000000);
   command.add_option("--threads", options->threads, "Number of threads (default: one per processor)").between(1, 1024);
   command.add_flag("--force", options->force, "Replace an existing file");
-  command.when_chosen([options, &run] { run = [options] { return calibrate_model(*options); }; });
+  command.when_chosen([options, &run] { run = [options] { return recalibrate_model(*options); }; });
 }
 
 }  // namespace penn

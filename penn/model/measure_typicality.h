@@ -1,5 +1,5 @@
-// What the network's training data look like, measured once at the end of training (Familiarity in
-// penn/model/familiarity.h).
+// What the network's training data look like, measured once at the end of training (Typicality in
+// penn/model/typicality.h).
 #pragma once
 
 #include <vector>
@@ -10,11 +10,11 @@
 namespace penn {
 
 // Mean and covariance from `fitted`, distances from `fresh`, so that the distances are those of new trajectories.
-Familiarity measure_familiarity(const Network& network, const std::vector<TrajectoryBatch>& fitted,
-                                const std::vector<TrajectoryBatch>& fresh, int threads);
+Typicality measure_typicality(const Network& network, const std::vector<TrajectoryBatch>& fitted,
+                              const std::vector<TrajectoryBatch>& fresh, int threads);
 
 // Channels whose values lie on a lattice and repeat in most trajectories.
-std::vector<bool> find_lattices(const std::vector<TrajectoryBatch>& sets);
+std::vector<bool> find_quantised_channels(const std::vector<TrajectoryBatch>& sets);
 
 // The 0.1 % and 99.9 % points of each channel.
 void measure_values(const std::vector<TrajectoryBatch>& sets, std::vector<float>& low, std::vector<float>& high);

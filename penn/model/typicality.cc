@@ -1,4 +1,4 @@
-#include "penn/model/familiarity.h"
+#include "penn/model/typicality.h"
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ double dot(const float* a, const double* b, size_t n) {
 
 }  // namespace
 
-void Familiarity::distances(const float* embedding, double& inside_distance, double& outside_distance) const {
+void Typicality::distances(const float* embedding, double& inside_distance, double& outside_distance) const {
   const size_t E = mean.size();
   std::vector<double> x(E);
   double total = 0;
@@ -43,7 +43,7 @@ void Familiarity::distances(const float* embedding, double& inside_distance, dou
   outside_distance = total > 1e-6 * whole ? total : 0;
 }
 
-double Familiarity::share_beyond(const float* embedding) const {
+double Typicality::fraction_beyond(const float* embedding) const {
   double in = 0, out = 0;
   distances(embedding, in, out);
   if (outside.back() == 0) return share_above(inside, in);

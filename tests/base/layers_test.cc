@@ -35,7 +35,8 @@ const std::vector<std::pair<std::string, std::set<std::string>>> kAllowed = {
     {"serve", {"base", "simulate", "model", "answer", "report"}},
     {"paper", {"base", "system", "simulate", "data", "model", "answer", "evaluate", "train", "report"}},
     {"cli",
-     {"base", "system", "simulate", "network", "model", "answer", "evaluate", "train", "report", "serve", "paper"}},
+     {"base", "system", "simulate", "likelihood", "network", "model", "answer", "evaluate", "train", "report", "serve",
+      "paper"}},
 };
 
 // "noise" for `#include "penn/noise/stable.h"`, "paper" for `#include "paper/draw.h"`, "" for any other line. (No

@@ -54,7 +54,8 @@ check "csv has its rows" test "$(grep -c '^[0-9]' csv/trajectory_002.csv)" -eq 2
 
 expect "page" 0 "drawn" "$penn" simulate airfoil -n 2 --page page.html
 check "page is complete" grep -q "</html>" page.html
-check "page needs no network" sh -c "! grep -qiE 'src=|href=|url\(|@import' page.html"
+check "page needs no network" sh -c "! grep -qiE '(src|href)=[^ >]{0,2}(https?:)?//|url\([^)]{0,2}(https?:)?//|@import' page.html"
+check "page forbids the network" grep -q "Content-Security-Policy" page.html
 cp "$(dirname "$tiny")/../../../systems/soup.toml" own.toml
 expect "a page does not replace its system" 2 "'own.toml' would be replaced" "$penn" simulate own.toml -n 2 --page own.toml
 check "which is still there" grep -q "lg_tau" own.toml

@@ -38,7 +38,7 @@ std::vector<Json> stations(const NetworkOptions& o) {
           block("encoder", encoder),
           block("decoder", {fmt::format("residual blocks: {}", o.decoder_blocks),
                             fmt::format("of width {}", o.decoder_width), fmt::format("to y: K = {}", m.size())}),
-          block("surjection", {"softmax: weights", m.parameterisation == "direct" ? "means" : "means in widths",
+          block("surjection", {"softmax: weights", m.parameterisation == "direct" ? "means" : "means in scales",
                                m.parameterisation == "direct" ? "softplus: diagonals" : "exp: diagonals"}),
           block("mixture Φ",
                 {fmt::format("N = {} components", m.components), fmt::format("M = {} parameters", m.parameters),
@@ -90,7 +90,7 @@ PageData draw_architecture(const PaperItem& item, Session& session) {
                {Json{{"type", "blocks"}, {"title", "paper"}, {"blocks", stations(paper)}}});
   page.section("Our model", "As it is in the model file.",
                {Json{{"type", "blocks"}, {"title", "oup"}, {"blocks", stations(model.info().network)}}});
-  page.headline("free numbers K of the oup mixture", std::to_string(model.info().network.mixture.size()),
+  page.headline("unconstrained parameters K of the oup mixture", std::to_string(model.info().network.mixture.size()),
                 std::to_string(paper.mixture.size()));
   return page;
 }

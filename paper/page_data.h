@@ -1,4 +1,4 @@
-// The data of one page, {"kind": "reproduction", ...} of web/README.md, put together piece by piece.
+// The data of one page, {"kind": "reproduction", ...} of web/README.md, put together part by part.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -39,7 +39,7 @@ def lengths_of(name):
 
 
 def read_model(name):
-    """Of a shipped model: rows of minutes, step, trajectories, training NLL, validation NLL, learning rate; the size of the file; the factors of its widths."""
+    """Of a shipped model: rows of minutes, step, trajectories, training NLL, validation NLL, learning rate; the size of the file; its scale factors."""
     path = ROOT / "models" / f"{name}.safetensors"
     if not path.exists():
         return None, None, []
@@ -49,8 +49,8 @@ def read_model(name):
         offset, end = header["curve"]["data_offsets"]
         file.seek(8 + size + offset)
         values = struct.unpack(f"<{(end - offset) // 8}d", file.read(end - offset))
-    widths = json.loads((header["__metadata__"].get("recalibration") or header["__metadata__"].get("widths") or '{"factors": []}'))["factors"]
-    return [values[i:i + 6] for i in range(0, len(values), 6)], path.stat().st_size, widths
+    scales = json.loads((header["__metadata__"].get("recalibration") or header["__metadata__"].get("widths") or '{"factors": []}'))["factors"]
+    return [values[i:i + 6] for i in range(0, len(values), 6)], path.stat().st_size, scales
 
 
 def table(head, rows):
@@ -159,14 +159,14 @@ def page():
     rows = []
     for name in SHIPPED + BESIDE:
         if (e := read_evaluation(name)):
-            (curve, size, widths), t = read_model(name), e["training"]
+            (curve, size, scales), t = read_model(name), e["training"]
             at = lambda minutes: f"{max((row for row in curve if row[0] <= minutes + 0.5), key=lambda row: row[0])[4]:.3f}" if curve and t["minutes"] >= minutes else ""
             rows.append([name, PAPER_HOURS.get(name, ""), f"{t['minutes']:.0f}", f"{t['trajectories'] / 1e6:.2f}", t["lengths"][0] if t["lengths"][0] == t["lengths"][1] else "{} to {}".format(*t["lengths"]),
-                         f"{size / 1e6:.1f}" if size else "not shipped", at(10), at(30), at(60), f"{t['validation_nll']:.3f}", f"{float(at(t['minutes'] / 2)) - curve[-1][4]:.2f}" if curve else "", span(widths, "{:.2f}") if widths else ""])
+                         f"{size / 1e6:.1f}" if size else "not shipped", at(10), at(30), at(60), f"{t['validation_nll']:.3f}", f"{float(at(t['minutes'] / 2)) - curve[-1][4]:.2f}" if curve else "", span(scales, "{:.2f}") if scales else ""])
     out += ["## Cost, and what more would give", "", "Validation NLL of each training after 10, 30, 60 and all of its minutes, over all its lengths; the rate falls to zero only at the end,",
             "so the early numbers are worse than what a training of that many minutes reaches. The last but one is what the second half of the minutes gave: the trend, as far as one",
-            "training shows it, before the scales of the posteriors were set ([how](notes/recipe.md)); by which factors, over all parameters and lengths, says the last.", ""]
-    out += table(["model", "paper, GPU hours", "CPU minutes, one core", "million trajectories", "lengths", "MB", "NLL after 10 min", "30 min", "60 min", "at the end", "second half", "widths times"], rows)
+            "training shows it, before recalibration ([how](notes/recipe.md)); by which factors, over all parameters and lengths, says the last.", ""]
+    out += table(["model", "paper, GPU hours", "CPU minutes, one core", "million trajectories", "lengths", "MB", "NLL after 10 min", "30 min", "60 min", "at the end", "second half", "scales times"], rows)
     quarters = [(length, q, e) for length in lengths_of("soup-quarter") if (q := read_evaluation("soup-quarter", length)) and (e := read_evaluation("soup", length))]
     if quarters:
         gap = lambda e: e["exact"]["gap"]["mean"]

@@ -11,7 +11,7 @@ namespace penn {
 ObservationFormat observation_format(const Estimator& estimator);
 
 // A recording as network and predictive check see it. Recorded values are rounded where simulated ones are not: they
-// are spread over their steps (dither.h), except in channels whose training data lie on a lattice themselves.
+// are dithered (dither.h), except in channels whose training data are quantised themselves.
 struct SeenTrajectory {
   std::vector<float> z;                     // (n, d)
   std::vector<Quantisation> quantisations;  // (d)

@@ -1,4 +1,4 @@
-// Pieces of the CSV reader that know nothing of tables: lines of a file, fields of a line, a number of a field.
+// Parts of the CSV reader that know nothing of tables: lines of a file, fields of a line, a number of a field.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Bytes to be read: a file, or a piece of memory under a name (tests and fuzzers read without touching the disk).
+// Bytes to be read: a file, or a block of memory under a name (tests and fuzzers read without touching the disk).
 // Failures are DataErrors that name the file.
 #pragma once
 

@@ -1,4 +1,4 @@
-// penn recalibrate: a trained model in, the same one with the widths of its posteriors set on fresh trajectories out.
+// penn recalibrate: a trained model in, the same one with its posteriors recalibrated on fresh trajectories out.
 // `penn train` does it at its end; this is for models trained without, and for those who want it at the length of their
 // data.
 #pragma once

@@ -34,7 +34,7 @@ void check_outputs(const std::vector<std::string>& outputs, const std::vector<st
       if (outputs[j] != "-" && !outputs[j].empty() && place_of(outputs[j]) == place_of(output))
         throw UsageError(fmt::format("'{}' is named for two results, and only the second would be left", output),
                          "choose another name for one");
-    const AtomicFile trial(output);  // never committed: leaves nothing behind
+    const AtomicFile probe(output);  // never committed: leaves nothing behind
   }
 }
 

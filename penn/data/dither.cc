@@ -60,7 +60,7 @@ std::vector<float> dither(std::span<const float> z, int64_t n, int64_t d, std::v
   for (int64_t c = 0; c < d; ++c) {
     const Quantisation quantisation = find_quantisation(z.data() + c, n, d);
     quantisations.push_back(quantisation);
-    // A line that jumps between two values lies on a lattice, too: a switch, or a sensor that was stuck. Its noise
+    // A line that jumps between two values is quantised, too: a switch, or a sensor that was stuck. Its noise
     // would be ours.
     if (quantisation.step == 0 || quantisation.values < kFewestValues) continue;
     // Another trajectory gets other draws, so that they average out where several are combined.

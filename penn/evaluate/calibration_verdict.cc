@@ -1,4 +1,4 @@
-// Judgement of a calibration. A deviation fails when it is both significant (more standard errors than chance allows,
+// Judgement of a calibration. A deviation fails when it is both significant (more standard errors than sampling allows,
 // all checks of the report together erring in 1 %) and large in practice: |mean z| > 0.07, SD of z outside
 // [0.93, 1.07], the 90 % interval holding the truth less than 88 % or more than 92 % of the time, ranks more than 0.04
 // from uniform. Significant but smaller is mentioned.
@@ -18,7 +18,7 @@ namespace {
 constexpr double kBiasTolerance = 0.07, kWidthTolerance = 0.07, kCoverageTolerance = 0.02, kRankTolerance = 0.04;
 constexpr double kFalseAlarm = 0.01;        // of a whole report on a correct posterior
 constexpr size_t kNinety = 2;               // place of 90 % in kCoverageLevels
-constexpr double kAtypicalFraction = 0.05;  // of trajectories, worth a sentence; 0.01 is chance
+constexpr double kAtypicalFraction = 0.05;  // of trajectories, worth a sentence; 0.01 is expected
 constexpr double kLeak = 0.1;               // mean mass outside the box worth a sentence
 
 enum class Size { kNone, kSlight, kFail };
@@ -137,7 +137,7 @@ void judge_calibration(CalibrationReport& report) {
         static_cast<int64_t>(std::ceil(static_cast<double>(report.count) * std::pow(band / kCoverageTolerance, 2)))));
   if (report.atypical_fraction > kAtypicalFraction)
     report.verdict.push_back(
-        fmt::format("{:.0f} % of the trajectories do not look like the training data (1 % would be chance): another "
+        fmt::format("{:.0f} % of the trajectories do not look like the training data (1 % are expected): another "
                     "length, or other data than it was trained for?",
                     100 * report.atypical_fraction));
   if (report.outside_mass > kLeak)

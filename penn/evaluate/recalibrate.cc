@@ -99,8 +99,7 @@ std::vector<double> fit_scale_factors(int64_t count, const PosteriorWithScales& 
       const Demand d = demand(z[k], distance[k]);
       if (!std::isfinite(d.log_factor)) continue;  // nothing varies: nothing to learn
       is_near = is_near && std::abs(d.log_factor) < kNear;
-      // What a step gave of what was asked of it: the less, the larger the factor that chance alone would have asked
-      // for.
+      // How much of the wanted change a step achieved: the less, the larger the sampling error of the factor.
       if (step == 0) first[k] = d.log_factor;
       if (step == 1 && std::abs(first[k]) < limit) response[k] = std::clamp(1 - d.log_factor / first[k], 0.1, 1.0);
       logs[k] = std::clamp(logs[k] + d.log_factor, -limit, limit);

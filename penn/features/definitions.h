@@ -51,8 +51,8 @@ inline bool block_fits(int64_t block, int64_t n) {
 
 // The distribution of a series: knots in rho = ln(|s| / geometric mean). Between neighbours c < c' the fraction above
 // is E[max(rho - c, 0) - max(rho - c', 0)] / (c' - c): an empirical distribution function with soft edges, without
-// sorting. Knots below kFractionSplit give the fraction below instead, so that it is always the smaller part that is
-// told.
+// sorting. Knots below kFractionSplit give the fraction below instead, so that it is always the smaller fraction
+// that is encoded.
 inline constexpr std::array kKnots = {-3.0f, -2.0f, -1.4f, -0.8f, -0.4f, 0.0f, 0.3f, 0.6f,
                                       0.9f,  1.2f,  1.5f,  1.8f,  2.2f,  2.7f, 3.3f, 4.0f};
 inline constexpr float kFractionSplit = 0.2f;

@@ -13,7 +13,7 @@ namespace penn {
 Typicality measure_typicality(const Network& network, const std::vector<TrajectoryBatch>& fitted,
                               const std::vector<TrajectoryBatch>& fresh, int threads);
 
-// Channels whose values lie on a lattice and repeat in most trajectories.
+// Channels whose values are quantised and repeat in most trajectories.
 std::vector<bool> find_quantised_channels(const std::vector<TrajectoryBatch>& sets);
 
 // The 0.1 % and 99.9 % points of each channel.

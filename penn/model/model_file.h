@@ -29,7 +29,7 @@ struct ModelInfo {
   IntRange lengths;                          // trained range, samples
   Range sampling;                            // trained range
   std::vector<float> value_low, value_high;  // per channel: the 0.1 % and 99.9 % points of training observations
-  std::vector<bool> quantised;  // per channel: training observations lie on a lattice and repeat, as of sign(x); then
+  std::vector<bool> quantised;  // per channel: training observations are quantised and repeat, as of sign(x); then
                                 // rounding is no accident
   double discarded_fraction = 0;
   double validation_nll = 0;  // of the kept weights, the parameters' own units

@@ -1,4 +1,4 @@
-// What the widths of a model's posteriors are multiplied with. The smallest NLL is not yet the right interval: a few
+// What the scales of a model's posteriors are multiplied by. The smallest NLL is not yet the right interval: a few
 // trajectories in a thousand whose truth lies far out cost so much that a network widens all its posteriors for them
 // (docs/notes/recipe.md). So the last step of a training measures, on fresh trajectories, by how much, per parameter
 // and length (penn/evaluate/recalibrate.h).

@@ -1,4 +1,4 @@
-// What training data look like to the network, so that an observation can be recognised as familiar or not. Two
+// How typical an observation is of the training data (docs/method.md, section 10): an out-of-distribution score. Two
 // distances of an embedding e from the trained ones, as in the monitoring of processes (Jackson & Mudholkar 1979): with
 // x = e - mean and the leading principal directions v_i of the training data, t_i = v_i . x / spread_i,
 //   T^2 = sum_i t_i^2                      unusual in what varies,

@@ -57,7 +57,7 @@ void store_part(float* p, lanes::F x, int count) {
 void elu_forward(float* x, int64_t count) {
   for_vectors(count, [&](int64_t i, int n) { store_part(x + i, elu(load_part(x + i, n)), n); });
 }
-// delta = dh * slope, the slope told by the output h
+// delta = dh * slope, the slope computed from the output h
 void elu_backward(const float* h, const float* dh, float* delta, int64_t count) {
   for_vectors(count, [&](int64_t i, int n) {
     const lanes::F out = load_part(h + i, n), d = load_part(dh + i, n);

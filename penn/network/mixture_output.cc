@@ -12,7 +12,7 @@ namespace penn {
 namespace {
 
 constexpr double kSmallestScale = 0.3,
-                 kLargestLog = 12;  // of "log_scale"; a width of 6e-6 of the half-range at the least
+                 kLargestLog = 12;  // of "log_scale"; a scale of 6e-6 of the half-range at the least
 
 // Eight rows side by side, or one: the same code for training and inference.
 constexpr int kRows = 8;
@@ -201,8 +201,8 @@ class MixtureLoss {
         product_(distance_.size()),
         rise_(m_.u.size()),
         weight_(N_),
-        share_(N_),
-        pull_(M_),
+        responsibility_(N_),
+        weighted_(M_),
         dmean_(distance_.size()),
         du_(m_.upper),
         gradient_(static_cast<size_t>(shape.size())) {
@@ -218,12 +218,12 @@ class MixtureLoss {
       return out;
     };
     m_.read(s_, [&](int i) { return gather(raw, K, i); });
-    for (int k = 0; k < M_; ++k) pull_[k] = gather(theta, M_, k);
+    for (int k = 0; k < M_; ++k) weighted_[k] = gather(theta, M_, k);
     for (int j = 0; j < N_; ++j)
-      for (int k = 0; k < M_; ++k) distance_[j * M_ + k] = pull_[k] - m_.mean[j * M_ + k];
+      for (int k = 0; k < M_; ++k) distance_[j * M_ + k] = weighted_[k] - m_.mean[j * M_ + k];
   }
 
-  // ln q; fills weights and shares.
+  // ln q; fills weights and responsibilities.
   Rows density(bool with_gradient) {
     for (int j = 0; j < N_; ++j) {
       const Rows *u = factor(j), *d = &distance_[j * M_];
@@ -236,9 +236,9 @@ class MixtureLoss {
       }
       a += log_determinant(j, u, with_gradient);
       weight_[j] = m_.logit[j];
-      share_[j] = a;
+      responsibility_[j] = a;
     }
-    const Rows log_sum = softmax(share_);
+    const Rows log_sum = softmax(responsibility_);
     return log_sum - softmax(weight_) - M_ * kHalfLogTwoPi;
   }
   const std::vector<Rows>& weights() const { return weight_; }
@@ -248,19 +248,19 @@ class MixtureLoss {
     Rows *g_mean = &gradient_[N_], *g_scale = g_mean + N_ * M_, *g_coupling = g_scale + N_ * M_;
     const bool is_direct = s_.parameterisation == "direct";
     for (int j = 0; j < N_; ++j) {
-      const Rows responsibility = share_[j] + auxiliary / N_;
+      const Rows responsibility = responsibility_[j] + auxiliary / N_;
       const Rows *u = factor(j), *d = &distance_[j * M_], *v = &product_[j * M_],
                  *rise = &rise_[static_cast<size_t>(j) * m_.upper];
       const Rows* c = &m_.coupling[static_cast<size_t>(j) * m_.upper];
-      gradient_[j] = share_[j] - weight_[j];
-      for (int k = 0; k < M_; ++k) pull_[k] = floor_[k] * d[k];  // becomes U^T v + floor d
+      gradient_[j] = responsibility_[j] - weight_[j];
+      for (int k = 0; k < M_; ++k) weighted_[k] = floor_[k] * d[k];  // becomes U^T v + floor d
       for (int k = 0; k < M_; ++k)
         for (int l = k; l < M_; ++l) {
           const int i = m_.diagonal(k) + l - k;
-          pull_[l] += v[k] * u[i];
+          weighted_[l] += v[k] * u[i];
           du_[i] = responsibility * (rise[i] - v[k] * d[l]);
         }
-      for (int k = 0; k < M_; ++k) dmean_[j * M_ + k] = responsibility * pull_[k];
+      for (int k = 0; k < M_; ++k) dmean_[j * M_ + k] = responsibility * weighted_[k];
       // back through the parameterisation
       if (s_.full)
         for (int k = 0; k < M_; ++k)
@@ -312,10 +312,10 @@ class MixtureLoss {
   std::vector<double> floor_;
   Lanes m_;
   FlooredPrecision precision_;
-  std::vector<Rows> distance_, product_;  // (N, M): theta - mu, U (theta - mu)
-  std::vector<Rows> rise_;                // d ln det / d U
-  std::vector<Rows> weight_, share_;      // (N): weights, and shares of the components in q(theta)
-  std::vector<Rows> pull_, dmean_, du_, gradient_;
+  std::vector<Rows> distance_, product_;       // (N, M): theta - mu, U (theta - mu)
+  std::vector<Rows> rise_;                     // d ln det / d U
+  std::vector<Rows> weight_, responsibility_;  // (N): weights, and responsibilities of the components in q(theta)
+  std::vector<Rows> weighted_, dmean_, du_, gradient_;
 };
 
 }  // namespace

@@ -7,10 +7,10 @@
 //   "direct", the paper's:   u_kk = softplus(scale_k),            u_kl = coupling_kl,       mu_jk = mean_jk
 //   "log_scale":                u_kk = 0.3 + exp(min(scale_k, 12)),  u_kl = coupling_kl u_ll,  mu_1k = mean_1k,  mu_jk
 //   = mu_1k + mean_jk / u_jkk for j > 1
-// Widths of posteriors span orders of magnitude. Through the softplus the network has to learn 1/width; through the
+// Scales of posteriors span orders of magnitude. Through the softplus the network has to learn 1/scale; through the
 // exponential it learns its logarithm, which is nearly linear in the logarithms of scales, and couplings and distances
-// between components do not change when a width does: U = C diag(u) with ones on the diagonal of C, close to partial
-// correlations. Where the posterior is narrow one centre has to be learned to a fraction of its width, not ten. The
+// between components do not change when a scale does: U = C diag(u) with ones on the diagonal of C, close to partial
+// correlations. Where the posterior is narrow one centre has to be learned to a fraction of its scale, not ten. The
 // precision floor keeps components from being wider than the prior: couplings of one with next to no weight would run
 // away and spoil the moments.
 #pragma once
@@ -22,7 +22,7 @@
 
 namespace penn {
 
-// The mixture of one raw row. scale_factors (M): multiply the components' widths before the floor limits them, so that
+// The mixture of one raw row. scale_factors (M): multiply the components' scales before the floor limits them, so that
 // none becomes wider than the prior; or empty.
 GaussianMixture mixture_of(const MixtureShape& shape, const float* raw, std::span<const double> scale_factors = {});
 

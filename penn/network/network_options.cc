@@ -36,15 +36,16 @@ void NetworkOptions::check() const {
   require(mixture.components >= 1 && mixture.components <= 10000, fmt::format("{} components", mixture.components));
   const double upper = mixture.full ? mixture.parameters * (mixture.parameters - 1.0) / 2 : 0.0;
   require(mixture.components * (1.0 + 2.0 * mixture.parameters + upper) <= 1e7,
-          "the mixture has more than ten million free numbers");
+          "the mixture has more than ten million unconstrained parameters");
   require(mixture.precision_floor.empty() || mixture.precision_floor.size() == static_cast<size_t>(mixture.parameters),
           fmt::format("{} precision floors for {} parameters", mixture.precision_floor.size(), mixture.parameters));
   for (const double floor : mixture.precision_floor)
     require(floor > 0 && floor <= 100, fmt::format("precision floor {}", floor));
-  require(mixture.parameterisation == "direct" || mixture.parameterisation == "log_scale",
-          fmt::format(
-              "unknown output parameterisation '{}' (known: direct, widths); train the model again with this version",
-              mixture.parameterisation));
+  require(
+      mixture.parameterisation == "direct" || mixture.parameterisation == "log_scale",
+      fmt::format(
+          "unknown output parameterisation '{}' (known: direct, log_scale); train the model again with this version",
+          mixture.parameterisation));
   require(!encoders.empty(), "no encoder");
   for (const std::string& name : encoders)
     require(

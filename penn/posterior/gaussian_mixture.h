@@ -67,7 +67,7 @@ class GaussianMixture {
   GaussianMixture rescaled(std::span<const double> lo, std::span<const double> hi) const;
   // The inverse: the distribution of s when this is the distribution of theta.
   GaussianMixture unscaled(std::span<const double> lo, std::span<const double> hi) const;
-  // Every component's width in coordinate k times factors[k] > 0; weights, centres and the correlations within a
+  // Every component's scale in coordinate k times factors[k] > 0; weights, centres and the correlations within a
   // component stay.
   GaussianMixture with_scales(std::span<const double> factors) const;
   // Every component's precision plus diag(floor), floor (M) >= 0: none is wider than 1 / sqrt(floor_k) in coordinate k.

@@ -75,7 +75,7 @@ class Posterior {
   Marginal marginal(std::size_t k) const;
   // The distribution of the other parameters, in rising order, given theta[indices[i]] = values[i].
   Posterior conditional(std::span<const std::size_t> indices, std::span<const double> values) const;
-  // Local maxima of the mixture in its own coordinates, told in the parameters' units.
+  // Local maxima of the mixture in its own coordinates, in the parameters' units.
   std::vector<Mode> modes(const ModeOptions& options = {}) const;
 
   std::vector<double> sample(std::size_t n, DrawStream& draws) const;  // (n * M), as the mixture is

@@ -1,5 +1,5 @@
-// Which coordinates suit a parameter (docs/notes/recipe.md) cannot be told from its equation. A short training in
-// linear ones tells: probit coordinates are for parameters whose posterior stays nearly as wide as the box.
+// Which coordinates suit a parameter (docs/notes/recipe.md) cannot be seen in its equation. A pilot run in
+// linear ones shows it: probit coordinates are for parameters whose posterior stays nearly as wide as the box.
 #pragma once
 
 #include "penn/train/trainer.h"

@@ -1,4 +1,4 @@
-// The learning rate and the lesson as functions of how much of the budget is spent.
+// The learning rate and the auxiliary loss as functions of how much of the budget is spent.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,8 @@ inline double learning_rate_at(const TrainOptions& options, double fraction) {
   return options.learning_rate * half_cosine((fraction - options.warm_up) / (1 - options.warm_up));
 }
 
-// The lesson makes the components useful, all of them; one that goes on keeps them alike.
+// Weight of the per-component auxiliary loss (docs/method.md, (5)). It makes every component useful; kept to the end,
+// it would keep them alike.
 inline double auxiliary_loss_at(const TrainOptions& options, double fraction) {
   return options.auxiliary_loss * half_cosine(fraction / options.auxiliary_fraction);
 }

@@ -34,8 +34,8 @@ struct TrainOptions {
   uint64_t seed = 1;
   bool constant_rate = false;       // else warm-up and cosine decay to 0 at the end of the budget
   double warm_up = 0.02;            // fraction of the budget
-  double load_balancing = 0.3;      // the load-balancing loss (gradients.h); fades with the rate
-  double auxiliary_loss = 0.5;      // the per-component loss (gradients.h)
+  double load_balancing = 0.3;      // load-balancing loss (docs/method.md, (6)); fades with the rate
+  double auxiliary_loss = 0.5;      // per-component auxiliary loss (docs/method.md, (5))
   double auxiliary_fraction = 0.5;  // of the budget, over which it fades
   double weight_decay = 0;
   double clip = 1;           // of the gradient's norm; 0: none
@@ -78,17 +78,19 @@ void for_each_option(F&& f) {
        "What summarises a trajectory, one or both, with commas: statistics (default of fast), lstm (default of paper)");
   number("components", &O::components, 1, 1000, "Components of the mixture");
   text("covariance", &O::covariance, {"full", "diagonal"}, "full (default) or diagonal");
-  text("coordinates", &O::coordinates, {},
-       "box: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a "
-       "Gaussian mixture of the parameters themselves; a,b,c: box for these, those hardly identified, and linear for "
-       "the others; auto (default of fast with more): by a short training");
+  text(
+      "coordinates", &O::coordinates, {},
+      "probit: the posterior keeps to the ranges of the parameters (default of fast, up to 8 parameters); linear: a "
+      "Gaussian mixture of the parameters themselves; a,b,c: probit for these, those hardly identified, and linear for "
+      "the others; auto (default of fast with more): by a short training");
   text(
       "dataset", &O::dataset, {},
       "Train on a fixed set: a number of trajectories, or a directory of `penn simulate` (default: always fresh ones)");
   text("length", &O::lengths, {}, "Samples per trajectory: n, or low:high for a model that serves all lengths between");
   number("validation", &O::validation, 100, 1e7, "Trajectories of the validation set");
   number("recalibration", &O::recalibration, -1, 1e6,
-         "Fresh trajectories on which the scales of the posteriors are set at the end, over all lengths (default: a "
+         "Fresh trajectories on which the scales of the posteriors are recalibrated at the end, over all lengths "
+         "(default: a "
          "fiftieth of those trained with, at most 24,000, or none where that is below 2,000, with --preset paper and "
          "with --dataset); 0: none");
   text("optimiser", &O::optimiser, {"soap", "adam"}, "soap (default: Adam in the gradients' own basis) or adam");
@@ -119,7 +121,7 @@ std::vector<std::string> coordinates_of(const std::string& text,
 NetworkOptions network_for(const TrainOptions& options, const System& system, int observation);
 
 // For a training that has seen so many trajectories: a fiftieth of them, at most 24,000, over all lengths; or none
-// where they are too few to tell a width (2,000), or where the training was given a fixed set: it must not learn from
+// where they are too few to measure a scale (2,000), or where the training was given a fixed set: it must not see
 // more.
 int64_t recalibration_count(const TrainOptions& options, int64_t trajectories);
 

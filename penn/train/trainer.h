@@ -30,7 +30,7 @@ struct TrainStatus {
   double trajectories_per_second = 0, simulating_fraction = 0;
   double train_nll = 0;        // since the last validation, the parameters' own units
   bool is_validation = false;  // a new row of the loss curve has just been added
-  double recalibrated = -1;  // fraction of the last step, which sets the scales of the posteriors; -1: it has not begun
+  double recalibrated = -1;    // fraction of the last step, recalibration; -1: it has not begun
 };
 using TrainReport = std::function<void(const TrainStatus&)>;
 

@@ -1,6 +1,6 @@
-// A channel that lies on a lattice by nature, seen through sign(): rounding is no accident there, and nothing may be
-// spread. The network is the tiny model of the fuzz corpus, under another system: nothing here asks for good estimates,
-// only for the same ones.
+// A channel that is quantised by nature, seen through sign(): rounding is no accident there, and nothing may be
+// dithered. The network is the tiny model of the fuzz corpus, under another system: nothing here needs good estimates,
+// only the same ones.
 #include <gtest/gtest.h>
 
 #include "base/files_for_tests.h"
@@ -82,7 +82,7 @@ TEST(quantised_channel_test, signs_reach_the_network_as_they_are_and_are_not_cal
   EXPECT_EQ(warnings_of(answers).find("rounded"), std::string::npos) << warnings_of(answers);
 }
 
-TEST(quantised_channel_test, the_same_signs_are_flagged_where_the_training_data_were_on_no_lattice) {
+TEST(quantised_channel_test, the_same_signs_are_flagged_where_the_training_data_were_not_quantised) {
   const Estimator estimator = sign_estimator(false);
   Data data = simulate(Simulator(estimator.system(), 0, {.seed = 3, .threads = 1}));
   size_t changed = 0, moving = 0;

@@ -36,7 +36,7 @@ check "same theta for any number of threads" cmp one/theta.npy two/theta.npy
 expect "simulate more" 0 "written" "$penn" simulate oup -n 1000 --length 50 --seed 7 -o more
 size=$(($(wc -c <one/z.npy) - 128))
 check "the first 100 of 1000 equal 100" sh -c "tail -c +129 more/z.npy | head -c $size >more.raw; tail -c +129 one/z.npy | cmp - more.raw"
-check "manifest has the share" grep -q discarded_fraction one/manifest.json
+check "manifest has the fraction" grep -q discarded_fraction one/manifest.json
 check "manifest has the text" grep -q "fractional(H)" one/manifest.json
 check "size of z" test "$size" -eq $((100 * 50 * 4))
 

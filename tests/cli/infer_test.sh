@@ -1,6 +1,6 @@
 #!/bin/sh
 # Inference and evaluation as a new user would run them. Usage: infer_test.sh PENN MODEL, MODEL a model of soup trained on 1000 samples (or a
-# range that holds 1000), however briefly: nothing here asks for good estimates.
+# range that holds 1000), however briefly: nothing here needs good estimates.
 # Prints what failed and exits with 1; silent parts passed.
 set -u
 penn=$1
@@ -35,7 +35,7 @@ check "json tells every source" test "$(grep -c '^    "source"' many.json)" -eq 
 cp $one "$(printf 'odd\377name.csv')"
 expect "a name that is not UTF-8" 0 '"source": "odd.*name.csv"' "$penn" infer "$model" odd*name.csv --json -
 expect "a page of it" 0 "" "$penn" infer "$model" odd*name.csv --report odd.html
-check "own trajectories look familiar" test "$("$penn" infer "$model" npy/z.npy | grep -c 'does not look like the training data')" -le 3
+check "own trajectories look typical" test "$("$penn" infer "$model" npy/z.npy | grep -c 'does not look like the training data')" -le 3
 check "the same answer twice" sh -c "'$penn' infer '$model' $one --json two.json >/dev/null && cmp one.json two.json"
 check "the same answer with one thread" sh -c "'$penn' infer '$model' $one --threads 1 --json two.json >/dev/null && cmp one.json two.json"
 
@@ -86,7 +86,7 @@ awk 'BEGIN { for (i = 0; i < 1000; ++i) print 0.25 }' >constant.csv
 expect "a constant line" 0 "warning: x is constant" "$penn" infer "$model" constant.csv
 awk '{ print 1000 * $1 }' values.txt >scaled.csv
 expect "other units" 0 "warning: .*outside the range of the training data" "$penn" infer "$model" scaled.csv
-expect "other units look unfamiliar" 0 "does not look like the training data" "$penn" infer "$model" scaled.csv
+expect "other units look atypical" 0 "does not look like the training data" "$penn" infer "$model" scaled.csv
 awk -F, '/^t,/ { print; next } /^[0-9]/ { print 3 * $1 "," $2 }' $one >slow.csv
 expect "another sampling interval" 0 "warning: sampled every 0.3; the model was trained for 0.1" "$penn" infer "$model" slow.csv
 head -n 5 values.txt >short.csv
@@ -136,7 +136,7 @@ expect "a time column of another name" 0 "warning: sampled every 0.3" "$penn" in
 awk -F, '/^t,/ { print "when,x"; next } { print }' slow.csv >unnamed.csv
 expect "a time column nobody would recognise" 0 "warning: sampled every 0.3" "$penn" infer "$model" unnamed.csv
 awk '{ printf "%.1f\n", $1 }' values.txt >digits.csv
-expect "rounded data are told" 0 "warning: x is rounded to steps of 0.1" "$penn" infer "$model" digits.csv
+expect "rounded data are reported" 0 "warning: x is rounded to steps of 0.1" "$penn" infer "$model" digits.csv
 awk '{ printf "%.0f\n", $1 }' values.txt >coarse.csv
 expect "rounding as coarse as the data" 0 "warning: x is rounded to steps of 1, and typically changes by 1 .* biased" "$penn" infer "$model" coarse.csv
 

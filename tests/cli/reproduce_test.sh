@@ -1,5 +1,5 @@
 #!/bin/sh
-# penn reproduce as a new user would run it, with untrained models: nothing here asks for good estimates. Usage: reproduce_test.sh PENN WRITE_MODELS
+# penn reproduce as a new user would run it, with untrained models: nothing here needs good estimates. Usage: reproduce_test.sh PENN WRITE_MODELS
 # Prints what failed and exits with 1; silent parts passed.
 set -u
 writer=$(realpath "$2")

@@ -18,7 +18,7 @@ expect "range with a fixed set" 2 "a fixed data set has one length" "$penn" trai
 expect "no such system" 1 "nothing" "$penn" train nothing -o m.safetensors --steps 5
 expect "an observation to choose" 1 "x1x2" "$penn" train cfhn -o m.safetensors --steps 5
 expect "a place that cannot be written" 1 "nowhere" "$penn" train soup -o nowhere/m.safetensors --steps 3 $small --quiet
-expect "a place that cannot be written, before the trial of coordinates" 1 "nowhere" timeout 60 "$penn" train airfoil -o nowhere/m.safetensors --minutes 60
+expect "a place that cannot be written, before the pilot run" 1 "nowhere" timeout 60 "$penn" train airfoil -o nowhere/m.safetensors --minutes 60
 cp "$here/../../systems/soup.toml" own.toml
 expect "the system file itself" 2 "would be replaced" "$penn" train own.toml -o own.toml --force --steps 3 $small --quiet
 check "which is still there" cmp -s "$here/../../systems/soup.toml" own.toml
@@ -48,7 +48,7 @@ mv before m.safetensors.checkpoint
 check "refusals change nothing" test ! -e m.safetensors
 rm m.safetensors.checkpoint
 
-expect "coordinates of many parameters by trial" 0 "the training begins, with --coordinates " "$penn" train airfoil -o air.safetensors --steps 40 --batch 16 --length 100 --validation 100
+expect "coordinates of many parameters by a pilot run" 0 "the training begins, with --coordinates " "$penn" train airfoil -o air.safetensors --steps 40 --batch 16 --length 100 --validation 100
 expect "training" 0 "validation NLL" "$penn" train soup -o model.safetensors --steps 500 --batch 64 --length 500:1500 --quiet
 expect "an existing model stays" 1 "exists" "$penn" train soup -o model.safetensors --steps 5
 expect "info of a model" 0 "Network, " "$penn" info model.safetensors

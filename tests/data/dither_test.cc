@@ -55,7 +55,7 @@ TEST(dither_test, what_is_not_rounded_stays_as_it_is) {
   std::vector<float> z = path(500);
   std::vector<Quantisation> found;
   EXPECT_EQ(dither(z, 500, 1, found), z);
-  z[100] = z[99];  // one repetition, no lattice: a stuck sample
+  z[100] = z[99];  // one repetition, not quantised: a stuck sample
   EXPECT_EQ(dither(z, 500, 1, found), z);
   const std::vector<float> constant(100, 0.25f);
   EXPECT_EQ(dither(constant, 100, 1, found), constant);

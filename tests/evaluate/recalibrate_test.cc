@@ -29,14 +29,14 @@ struct Cases {
   double factor() const {
     return fit_scale_factors(
         static_cast<int64_t>(truths.size()),
-        [&](int64_t task, std::span<const double> widths) {
+        [&](int64_t task, std::span<const double> factors) {
           const size_t i = static_cast<size_t>(task);
           std::vector<std::vector<double>> centres;
           std::vector<DenseMatrix> covariances;
           for (size_t j = 0; j < means[i].size(); ++j) {
             centres.push_back({means[i][j]});
             covariances.emplace_back(1, 1);
-            covariances.back()(0, 0) = std::pow(sds[i][j] * widths[0], 2);
+            covariances.back()(0, 0) = std::pow(sds[i][j] * factors[0], 2);
           }
           return Posterior(GaussianMixture::from_covariances(weights[i], centres, covariances), coordinate,
                            Box{{0.0}, {1.0}});
@@ -69,13 +69,13 @@ TEST(recalibrate_test, right_widths_stay_and_wild_ones_are_not_believed) {
   EXPECT_NEAR(gaussians(5000, 5).factor(), 1 / kLargestScaleFactor, 0.01);
 }
 
-// A factor that chance would have given as well is taken for 1. 200 trajectories tell a width to 5 %.
+// A factor within its sampling error is taken for 1. 200 trajectories give a scale to 5 %.
 TEST(recalibrate_test, few_trajectories_tell_little) {
   EXPECT_EQ(gaussians(200, 1).factor(), 1);
   EXPECT_LT(gaussians(200, 1.25).factor(), 0.9);
 }
 
-// One in a thousand is 40 SDs off. Their squares alone, 1.6, would ask for widths 60 % larger; the middle of the
+// One in a thousand is 40 SDs off. Their squares alone, 1.6, would need scales 60 % larger; the middle of the
 // distribution is right.
 TEST(recalibrate_test, outliers_do_not_decide) {
   EXPECT_NEAR(gaussians(20000, 1, Coordinate::kLinear, 1).factor(), 1, 0.03);
@@ -101,9 +101,9 @@ TEST(recalibrate_test, parameters_are_not_mixed_up) {
   const size_t n = 10000;
   std::vector<float> truths;
   for (size_t i = 0; i < 2 * n; ++i) truths.push_back(static_cast<float>(normal(random)));
-  const auto posterior = [](int64_t, std::span<const double> widths) {
+  const auto posterior = [](int64_t, std::span<const double> factors) {
     DenseMatrix covariance(2, 2);
-    covariance(0, 0) = std::pow(1.2 * widths[0], 2), covariance(1, 1) = std::pow(0.85 * widths[1], 2);
+    covariance(0, 0) = std::pow(1.2 * factors[0], 2), covariance(1, 1) = std::pow(0.85 * factors[1], 2);
     return Posterior(GaussianMixture::from_covariances({1.0}, {{0.0, 0.0}}, {covariance}), Coordinate::kLinear,
                      Box{{-9.0, -9.0}, {9.0, 9.0}});
   };
@@ -135,12 +135,12 @@ TEST(recalibrate_test, no_component_becomes_wider_than_the_box) {
 }
 
 TEST(recalibrate_test, factors_between_lengths) {
-  const Recalibration widths{.lengths = {100, 10000}, .factors = {0.9, 1.0, 1.0, 1.21}, .trajectories = 1};
-  EXPECT_EQ(widths.at(100), (std::vector<double>{0.9, 1.0}));
-  EXPECT_EQ(widths.at(3), (std::vector<double>{0.9, 1.0}));
-  EXPECT_NEAR(widths.at(1000)[0], std::sqrt(0.9), 1e-12);
-  EXPECT_NEAR(widths.at(1000)[1], 1.1, 1e-12);
-  EXPECT_NEAR(widths.at(99999)[1], 1.21, 1e-12);
+  const Recalibration recalibration{.lengths = {100, 10000}, .factors = {0.9, 1.0, 1.0, 1.21}, .trajectories = 1};
+  EXPECT_EQ(recalibration.at(100), (std::vector<double>{0.9, 1.0}));
+  EXPECT_EQ(recalibration.at(3), (std::vector<double>{0.9, 1.0}));
+  EXPECT_NEAR(recalibration.at(1000)[0], std::sqrt(0.9), 1e-12);
+  EXPECT_NEAR(recalibration.at(1000)[1], 1.1, 1e-12);
+  EXPECT_NEAR(recalibration.at(99999)[1], 1.21, 1e-12);
   const Recalibration single{.lengths = {100}, .factors = {0.9, 1.1}, .trajectories = 1};
   for (const int64_t n : {1, 100, 1000}) EXPECT_EQ(single.at(n), (std::vector<double>{0.9, 1.1}));
 }
@@ -165,8 +165,8 @@ TEST(recalibrate_test, a_damaged_correction_is_refused) {
 }
 
 // A shipped model whose network is made to say posteriors a tenth too narrow: the biases of the diagonals' logarithms.
-// Distances between components are told in widths and shrink with them; the correction, which leaves them, has to make
-// the components wider by more than a tenth.
+// Distances between components are encoded in scales and shrink with them; recalibration, which leaves them, has to
+// make the components wider by more than a tenth.
 Model narrowed(Model model) {
   const size_t N = static_cast<size_t>(model.info.network.mixture.components),
                M = static_cast<size_t>(model.info.network.mixture.parameters);
@@ -185,14 +185,14 @@ TEST(recalibrate_test, a_model_that_says_too_little_is_mended) {
   };
   EXPECT_GT(largest_sd(narrow), 1.06);
   const RecalibrationOptions options{.lengths = {1000}, .count = 3000, .threads = 2};
-  const std::optional<Recalibration> widths = recalibrate(narrow, options);
-  ASSERT_TRUE(widths);
-  for (const double factor : widths->factors) EXPECT_GT(factor, 1.1);
+  const std::optional<Recalibration> measured = recalibrate(narrow, options);
+  ASSERT_TRUE(measured);
+  for (const double factor : measured->factors) EXPECT_GT(factor, 1.1);
   Model mended = narrow;
-  mended.info.recalibration = *widths;
+  mended.info.recalibration = *measured;
   EXPECT_NEAR(largest_sd(mended), 1, 0.04);
   // What a model already has is left out of account, and the same comes out.
-  EXPECT_EQ(recalibrate(mended, options)->factors, widths->factors);
+  EXPECT_EQ(recalibrate(mended, options)->factors, measured->factors);
 }
 
 TEST(recalibrate_test, can_be_stopped) {

@@ -15,7 +15,7 @@
 namespace penn {
 namespace {
 
-// A model with random weights, its outputs enlarged so that widths and couplings of many sizes occur.
+// A model with random weights, its outputs enlarged so that scales and couplings of many sizes occur.
 Model random_model(const std::string& name, bool paper) {
   const SystemChoice choice = load_system(name);
   const int d = static_cast<int>(choice.system.observations[static_cast<size_t>(choice.observation)].channels.size()),

@@ -133,7 +133,7 @@ TEST(mixture_output_test, scale_factors_widen_the_components_before_the_floor_li
     for (size_t i = 0; i < 4; ++i) EXPECT_EQ(got.factor(j)[i], expected.factor(j)[i]);
 }
 
-TEST(mixture_output_test, widths_are_exponentials_and_couplings_and_distances_are_told_in_them) {
+TEST(mixture_output_test, scales_are_exponentials_and_couplings_and_distances_are_relative_to_them) {
   const MixtureShape s{2, 2, true, "log_scale", {}};
   // logits, means, log scales (component by component), couplings
   const std::vector<float> raw = {0.1f, -0.2f, 0.5f, -0.5f, 0.25f, 0.75f, 3.0f, -1.0f, 7.0f, 20.0f, 1.5f, -2.0f};
@@ -240,7 +240,7 @@ TEST(mixture_output_test, rows_that_are_not_finite_are_bad_and_the_others_as_wit
   }
 }
 
-TEST(mixture_output_test, all_widths_tiny_is_finite_and_falls_towards_wider) {
+TEST(mixture_output_test, all_scales_tiny_is_finite_and_falls_towards_wider) {
   const MixtureShape s{2, 3, true, "direct", {}};
   Rows rows(s, 1, 1);
   std::fill(rows.raw.begin(), rows.raw.end(), 0.0f);

@@ -102,11 +102,11 @@ TEST(network_options_test, names_of_version_0_1_are_read) {
 
 // What version 0.1 could train and this one cannot run: the message says what to do.
 TEST(network_options_test, options_of_version_0_1_are_refused_with_the_advice_to_train_again) {
-  nlohmann::json statistics = to_json(fast_network(1, 2)), link = statistics, encoder = statistics;
+  nlohmann::json statistics = to_json(fast_network(1, 2)), parameterisation = statistics, encoder = statistics;
   statistics["encoder_settings"]["statistics"]["version"] = 2;
-  link["parameterisation"] = "relative";
+  parameterisation["parameterisation"] = "relative";
   encoder["encoders"] = {"statistics", "convolution"};
-  for (const nlohmann::json& old : {statistics, link, encoder}) {
+  for (const nlohmann::json& old : {statistics, parameterisation, encoder}) {
     try {
       network_options_from_json(old);
       ADD_FAILURE() << old;

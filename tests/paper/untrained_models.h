@@ -56,7 +56,7 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
     const float scale = block.name == "decoder.last.weight" ? 0.3f : in_decoder && is_bias ? 0.1f : 0.5f;
     for (size_t i = 0; i < block.size(); ++i) model.network.weights()[block.offset + i] = scale * uniform();
   }
-  // The raw output, theta in [-1, 1]: logits, means, logarithms of the inverse widths (SD about a quarter), couplings.
+  // The raw output, theta in [-1, 1]: logits, means, logarithms of the inverse scales (SD about a quarter), couplings.
   const size_t N = static_cast<size_t>(components), K = static_cast<size_t>(net.mixture.size());
   float* bias = model.network.weights().data() + model.network.blocks().back().offset;
   for (size_t i = 0; i < K; ++i)

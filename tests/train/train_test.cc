@@ -219,11 +219,11 @@ TEST(train_test, the_end_recalibrates_and_may_be_interrupted) {
   ASSERT_EQ(recalibration.lengths, (std::vector<int64_t>{40, 49, 60}));
   EXPECT_EQ(recalibration.trajectories, 400);
   EXPECT_EQ(open_model(whole).info.recalibration.factors, recalibration.factors);
-  EXPECT_FALSE(run(system, options, parts, false, 24).model);  // all steps are done, the widths are not
+  EXPECT_FALSE(run(system, options, parts, false, 24).model);  // all steps are done, recalibration is not
   EXPECT_FALSE(fs::exists(parts));
   EXPECT_TRUE(fs::exists(checkpoint_path(parts)));
   EXPECT_TRUE(run(system, options, parts, true).model);
-  expect_same(open_model(whole), open_model(parts), "widths");
+  expect_same(open_model(whole), open_model(parts), "recalibration");
 }
 
 TEST(train_test, without_a_path_nothing_is_written) {

@@ -1,4 +1,4 @@
-// Small dense linear algebra, row-major Float64Array; the twin of penn/posterior/linear_algebra.cc. Factors come from QR wherever
+// Small dense linear algebra, row-major Float64Array; checked against penn/posterior/linear_algebra.cc. Factors come from QR wherever
 // they can, because forming A^T A first would square the condition number and lose nearly singular components.
 
 // A (rows, n), rows >= n, overwritten -> V (n, n) upper triangular, diagonal >= 0, V^T V = A^T A (Householder, rows pivoted by size).

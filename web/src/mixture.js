@@ -1,4 +1,4 @@
-// The posterior in the page: q(theta) = sum_j w_j N(theta; mu_j, (U_j^T U_j)^-1), the twin of penn/posterior/gaussian_mixture.h.
+// The posterior in the page: q(theta) = sum_j w_j N(theta; mu_j, (U_j^T U_j)^-1), checked against penn/posterior/gaussian_mixture.h.
 //   ln q = logsumexp_j [ ln w_j + sum_k ln u_kk - |U_j (theta - mu_j)|^2 / 2 - (M/2) ln 2 pi ]
 // M = parameters, N = components. Everything is computed from the factors U_j: a covariance written in doubles has already lost
 // cond(Sigma) * 1e-16 of a nearly singular component, so `factors` (N x M x M) are used when the JSON has them, else derived.

@@ -1,4 +1,4 @@
-// The posterior in the parameters' own units, the twin of penn/posterior/posterior.h: a mixture in coordinates u, one for each parameter.
+// The posterior in the parameters' own units, checked against penn/posterior/posterior.h: a mixture in coordinates u, one for each parameter.
 //   "linear": the parameter itself.
 //   "probit": theta = low + (high - low) Phi(u): nothing lies outside the box, and all is still closed form.
 import { Mixture, others } from "./mixture.js";

@@ -88,7 +88,7 @@ export function cfhnPosterior(n = 1500) {
     verdict: ["Two explanations fit equally well: the two neurons are exchangeable.", "c1 and D1 are coupled (correlation −0.6)."], warnings: [] })] };
 }
 
-// The same page with its mixtures told in probit coordinates, each component with the same centre and, where it is narrow, the same widths.
+// The same page with its mixtures in probit coordinates, each component with the same centre and, where it is narrow, the same scales.
 export function inProbitCoordinates(page) {
   const results = page.results.map((r) => {
     const axes = r.parameters.map((p) => new ProbitAxis(p.low, p.high)), means = r.means.map((mean) => mean.map((x, k) => axes[k].to(x)));

@@ -81,7 +81,7 @@ test("normal_distribution_has_its_known_values", () => {
 
 // For one Gaussian the region of probability p is an ellipse at squared radius -2 ln(1 - p), where the density is
 // (1 - p) of the peak. 400 x 400 cells over +-5 SD: a level off by
-// a ring of a few cells, 0.001 in probability. (The mean lies off the lattice: on it, whole rings of cells have equal values.)
+// a ring of a few cells, 0.001 in probability. (The mean lies off the grid: on it, whole rings of cells have equal values.)
 test("highest_density_levels_of_a_gaussian_are_the_known_ones", () => {
   const q = Mixture.fromJson({ weights: [1], means: [[1.0123, 1.9876]], covariances: [[[4, 1.2], [1.2, 1]]] });
   const x = even([-9, 11], 400), y = even([-3, 7], 400), values = densityGrid(linear(q), 0, 1, x, y, true), area = (20 / 400) * (10 / 400);

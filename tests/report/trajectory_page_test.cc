@@ -16,7 +16,7 @@ Simulator simulator(const std::string& title = "A title", int64_t length = kLeng
       "title = \"" + title +
       "\"\n[parameters]\nk = [1, 2]\n[equations]\nx = \"-k*x\"\ny = \"0\"\n[initial]\nx = 1\n"
       "y = 3\n[observe]\nx = \"x\"\ny = \"y\"\n[simulation]\nstep = 0.1\nsampling = 0.1\nlength = 50\n";
-  return Simulator(parse_system(text, "page.toml"), 0, {.kernel = KernelChoice::kInterpreted, .length = length});
+  return Simulator(parse_system(text, "page.toml"), 0, {.length = length, .kernel = KernelChoice::kInterpreted});
 }
 
 // x' = -k x by Euler steps of 0.1: x_i = (1 - 0.1 k)^i, and y keeps its 3.

@@ -21,6 +21,10 @@ if(PENN_MARCH)
   target_compile_options(penn_flags INTERFACE -march=${PENN_MARCH} -DPENN_CPU=${PENN_CPU})
 endif()
 
+if(PENN_ASSERTIONS)
+  target_compile_options(penn_flags INTERFACE -UNDEBUG -D_GLIBCXX_ASSERTIONS)  # after the -DNDEBUG of the build type
+endif()
+
 if(PENN_SANITIZE)
   # -ffp-contract=off: the checks split blocks, gcc then fuses a*b+c in one half of a lane pair and not in the other, and a trajectory
   # would depend on the lane it runs in.

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that are missing; says nothing and needs no rights when all are there.
 #   scripts/setup.sh run    what the program needs to be built and to run
-#   scripts/setup.sh test   and what the tests need: LibTorch, which they compare with, and a browser for the pages
+#   scripts/setup.sh test   and what the tests need: LibTorch, which they compare with, a browser for the pages, clang as a second compiler
 set -eu
 packages="
   g++ make cmake ninja-build
@@ -13,6 +13,7 @@ case "${1-run}" in
   test)
     packages="$packages
       ccache pkg-config libgtest-dev librandom123-dev libtorch-dev libopenblas0-pthread fonts-dejavu-core
+      git clang-14 clang-format-14 clang-tidy-14
     "
     tools="node:nodejs npm:npm chromium:chromium python3:python3"
     ;;

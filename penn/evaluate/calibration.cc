@@ -123,7 +123,7 @@ void Calibration::add(const TrajectoryScore& score) {
   nll_.add(score.nll);
   outside_.add(score.outside);
   typicality_.add(score.typicality);
-  familiarity_histogram_.add(score.typicality);
+  typicality_histogram_.add(score.typicality);
   atypical_ += score.typicality < kAtypical;
   joint_.add(score.joint_rank);
   count_coverage(score.joint_rank, joint_covered_);
@@ -159,7 +159,7 @@ CalibrationReport Calibration::report() const {
   report.outside_mass = outside_.mean();
   report.typicality = spread_of(typicality_);
   report.atypical_fraction = static_cast<double>(atypical_) / n;
-  report.typicality_histogram = familiarity_histogram_.coarse(kRankBins);
+  report.typicality_histogram = typicality_histogram_.coarse(kRankBins);
   for (size_t k = 0; k < columns_.size(); ++k) {
     const Column& column = columns_[k];
     ParameterCalibration& p = report.parameters.emplace_back();

@@ -136,7 +136,7 @@ class Calibration {
   bool keep_;
   RunningMoments nll_, outside_, typicality_;
   int64_t atypical_ = 0;
-  FineHistogram familiarity_histogram_, joint_;
+  FineHistogram typicality_histogram_, joint_;
   std::array<int64_t, 4> joint_covered_ = {};
   std::vector<Column> columns_;
   std::vector<RunningMoments> correlations_;

@@ -210,7 +210,7 @@ TEST(inference_test, combining_multiplies_the_evidence_and_counts_the_prior_once
   EXPECT_TRUE(all.warnings.empty()) << all.warnings[0];
   EXPECT_EQ(inference_to_json(all)["combined"], 3);
   EXPECT_EQ(inference_to_json(all)["source"], "3 trajectories");
-  EXPECT_EQ(inference_to_json(all)["sources"], (nlohmann::json{"0.csv", "1.csv", "2.csv"}));
+  EXPECT_EQ(inference_to_json(all)["sources"], (nlohmann::ordered_json{"0.csv", "1.csv", "2.csv"}));
 }
 
 TEST(inference_test, in_probit_coordinates_numbers_json_and_combinations_are_those_of_the_box) {
@@ -231,7 +231,7 @@ TEST(inference_test, in_probit_coordinates_numbers_json_and_combinations_are_tho
   EXPECT_HAS(a.verdict.text(), "Not identified: rate");
   EXPECT_EQ(inference_table(a).find("outside the box"), std::string::npos);
   const auto json = inference_to_json(a);
-  EXPECT_EQ(json["coordinates"], (nlohmann::json{"probit", "probit"}));
+  EXPECT_EQ(json["coordinates"], (nlohmann::ordered_json{"probit", "probit"}));
   EXPECT_EQ(json["box"]["high"][1], 10);
   EXPECT_EQ(json["means"][0][1], 0.5);  // of the coordinate
   // Twice the evidence on the second, still none on the first: precision 100 + 100 - 1.

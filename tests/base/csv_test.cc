@@ -41,8 +41,8 @@ TEST(csv_test, every_layout_gives_the_same_table) {
       "0,1.5\n0.1,-2.5\n0.2,3e2\n",
       "0,1.5\n0.1,-2.5\n0.2,3e2",          // no newline at the end
       "0,1.5\r\n0.1,-2.5\r\n0.2,3e2\r\n",  // CRLF
-      "\xEF\xBB\xBF"
-      "0,1.5\n0.1,-2.5\n0.2,3e2\n",           // byte-order mark
+      ("\xEF\xBB\xBF"
+       "0,1.5\n0.1,-2.5\n0.2,3e2\n"),         // byte-order mark
       "0, 1.5\n 0.1 , -2.5 \n0.2,\t+3e2\n",   // blanks around, plus sign
       "0;1.5\n0.1;-2.5\n0.2;300.\n",          // semicolons
       "0;1,5\n0,1;-2,5\n0,2;3e2\n",           // semicolons and decimal commas

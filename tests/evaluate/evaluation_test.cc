@@ -137,7 +137,7 @@ TEST(evaluation_test, a_stop_keeps_what_was_done) {
   EXPECT_LT(result.report.count, 3000);
   EXPECT_FALSE(evaluation_to_json(result, "m", {})["complete"].get<bool>());
   EXPECT_EQ(evaluation_to_json(result, "m", {})["training"]["lengths"],
-            (nlohmann::json{soup.context().info.lengths.low, soup.context().info.lengths.high}));
+            (nlohmann::ordered_json{soup.context().info.lengths.low, soup.context().info.lengths.high}));
 }
 
 TEST(evaluation_test, json_and_text_have_the_gap) {

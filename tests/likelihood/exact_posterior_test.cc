@@ -45,7 +45,7 @@ TEST(exact_posterior_test, gaussian_likelihoods_in_a_box) {
       double expected = 0;
       for (size_t k = 0; k < M; ++k)
         expected += std::log(mass(part.lo[k], part.hi[k], mean[k], sd[k]) / (part.hi[k] - part.lo[k]));
-      Function likelihood([&](std::span<const double> theta) {
+      Function likelihood([&, mean = mean, sd = sd](std::span<const double> theta) {
         double sum = 0;
         for (size_t k = 0; k < M; ++k) sum += log_normal(theta[k], mean[k], sd[k]);
         return sum;

@@ -48,7 +48,7 @@ inline void write_untrained_model(const std::filesystem::path& path, const std::
         info.typicality.outside.push_back(0.01f * static_cast<float>(i));
 
   Model model{path.string(), info, choice.system, choice.observation, Network(net)};
-  const RandomKey key(17, 0);
+  const RandomKey key{17, 0};
   uint32_t draw = 0;
   const auto uniform = [&] { return static_cast<float>(2 * key.uniform(0, draw++) - 1); };  // in (-1, 1)
   for (const WeightBlock& block : model.network.blocks()) {

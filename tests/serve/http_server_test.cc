@@ -196,9 +196,8 @@ TEST(http_server_test, beyond_the_queue_and_the_connections_the_answer_is_503) {
   add();
   while (echo.working == 0) std::this_thread::yield();
   for (int i = 0; i < 3; ++i) add();  // two wait, the third is refused
-  int busy = 0;
-  std::string refused = clients.back()->receive_all();
-  busy += status_of(refused) == 503;
+  const std::string refused = clients.back()->receive_all();
+  EXPECT_EQ(status_of(refused), 503);
   EXPECT_NE(refused.find("too many requests wait"), std::string::npos) << refused;
   clients.pop_back();
   std::vector<std::unique_ptr<Client>> idle;

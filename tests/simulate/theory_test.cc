@@ -40,8 +40,7 @@ TEST(theory_test, soup_has_the_stationary_variance_and_autocorrelation_of_its_di
   for (const double lg_tau : {-0.5, 0.0, 0.5}) {
     const double tau = std::pow(10, lg_tau), D = 0.6, dt = 0.01;
     const int64_t n = 4000, length = 41;
-    const std::vector<float> z =
-        simulate(shipped("soup", "sampling = 0.1", "sampling = 0.1"), n, length, {{"lg_tau", lg_tau}, {"D", D}});
+    const std::vector<float> z = simulate(shipped("soup"), n, length, {{"lg_tau", lg_tau}, {"D", D}});
     double square = 0, lagged = 0;
     for (int64_t i = 0; i < n; ++i) {
       square += static_cast<double>(z[i * length]) * z[i * length];  // one sample per trajectory: independent

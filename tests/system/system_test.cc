@@ -1,4 +1,5 @@
 #include "penn/system/system.h"
+#include "base/files_for_tests.h"
 
 #include <gtest/gtest.h>
 
@@ -44,12 +45,7 @@ length = 100
 }
 
 std::string refusal(const std::string& text) {
-  try {
-    parse_system(text, "test.toml");
-  } catch (const SystemError& error) {
-    return error.full_text();
-  }
-  return "accepted";
+  return error_text_or_accepted<SystemError>([&] { parse_system(text, "test.toml"); });
 }
 
 TEST(system_test, a_valid_file_is_understood) {

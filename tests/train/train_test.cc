@@ -120,16 +120,6 @@ TrainOptions small_training(const std::string& preset, const System& system) {
   return options;
 }
 
-template <class E>
-std::string refusal(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const E& error) {
-    return error.full_text();
-  }
-  return "accepted";
-}
-
 TEST(train_test, the_same_bits_come_out_on_any_number_of_threads) {
   const Folder folder;
   const System system = load_system("soup").system;
@@ -328,11 +318,11 @@ TEST(train_test, options_that_make_no_sense_are_refused) {
   const auto refused = [&](auto change) {
     TrainOptions options = small(system, 5);
     change(options);
-    const std::string message = refusal<UsageError>([&] { run(system, options, folder.path / "model"); });
+    const std::string message = error_text<UsageError>([&] { run(system, options, folder.path / "model"); });
     EXPECT_FALSE(fs::exists(folder.path / "model"));
     return message;
   };
-  EXPECT_NE(refusal<UsageError>([&] { preset_options("quick", system); }).find("unknown preset 'quick'"),
+  EXPECT_NE(error_text<UsageError>([&] { preset_options("quick", system); }).find("unknown preset 'quick'"),
             std::string::npos);
   EXPECT_NE(refused([](TrainOptions& o) { o.components = 0; }).find("--components must lie in 1 to 1000, got 0"),
             std::string::npos);
@@ -354,7 +344,7 @@ TEST(train_test, a_data_set_must_belong_to_the_system) {
   TrainOptions train_options = small(oup.system, 5);
   train_options.lengths = {40, 40};
   train_options.dataset = (folder.path / "set").string();
-  EXPECT_NE(refusal<DataError>([&] {
+  EXPECT_NE(error_text<DataError>([&] {
               run(oup.system, train_options, folder.path / "model");
             }).find("holds trajectories of soup, not of oup"),
             std::string::npos);
@@ -373,7 +363,7 @@ TEST(model_file_test, damaged_files_are_refused) {
   const fs::path bad = folder.path / "bad";
   const auto refused = [&](const std::string& bytes) {
     std::ofstream(bad, std::ios::binary) << bytes;
-    return refusal<ModelError>([&] { open_model(bad); });
+    return error_text<ModelError>([&] { open_model(bad); });
   };
   EXPECT_EQ(refused(good), "accepted");
   for (size_t size = 0; size < good.size(); size += 1 + good.size() / 97)
@@ -389,7 +379,7 @@ TEST(model_file_test, damaged_files_are_refused) {
   // Well-formed files that are no models, or models of another version.
   const auto with_format = [&](const std::string& format) {
     write_safetensors(bad, {{"format", format}}, {});
-    return refusal<ModelError>([&] { open_model(bad); });
+    return error_text<ModelError>([&] { open_model(bad); });
   };
   EXPECT_NE(with_format("penn model 99").find("model format 99, this program reads 3"), std::string::npos);
   EXPECT_NE(with_format("penn checkpoint 1").find("unfinished training"), std::string::npos);

@@ -217,7 +217,8 @@ SimulationCount Simulator::run(uint64_t first, int64_t count, float* theta, floa
     if (is_hopeless)
       throw SystemError(
           fmt::format("{}: trajectory {} left the finite numbers {} times in a row ({:.1f} % of all draws did)",
-                      body_->system.source_name, jobs[0].key.trajectory, attempt + 1, 100 * result.discarded_fraction()),
+                      body_->system.source_name, jobs[0].key.trajectory, attempt + 1,
+                      100 * result.discarded_fraction()),
           "use a smaller step or narrower ranges, and check the signs of the equations");
   }
   return result;

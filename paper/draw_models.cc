@@ -142,8 +142,8 @@ PageData draw_cost(const PaperItem& item, Session& session) {
                              : said("dataset").is_number() && said("dataset") != 0 ? said("dataset").dump()
                                                                                    : "";
     const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-    const bool has_folder =
-        (!text.empty() && !is_number) || (said("dataset_folder").is_string() && said("dataset_folder") != "");
+    const bool has_folder = (!text.empty() && !is_number) ||
+                            (said("dataset_folder").is_string() && !said("dataset_folder").get<std::string>().empty());
     const std::string epochs = is_number    ? std::to_string(info.trajectories / std::stoll(text))
                                : has_folder ? "of a given set"
                                             : "always new";

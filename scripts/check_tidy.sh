@@ -24,4 +24,4 @@ fi
 folder() { sed -n "s/^$1:PATH=//p" "$build/CMakeCache.txt"; }
 eigen=$(folder EIGEN_INCLUDE_DIR) fftw=$(folder FFTW_INCLUDE_DIR)
 printf '%s\n' $files | xargs -P2 -I{} "$tidy" --quiet {} -- \
-  -std=gnu++20 -march=native -I. -isystem "$eigen" -isystem "$fftw" '-DPENN_VERSION="0"' '-DPENN_SHARE_DIR="."'
+  -std=gnu++20 -march=native -I. -isystem "$eigen" -idirafter "$fftw" '-DPENN_VERSION="0"' '-DPENN_SHARE_DIR="."'

@@ -97,7 +97,8 @@ ReducedMixture reduce_mixture(const GaussianMixture& q, std::size_t max_componen
       continue;
     }
     const auto mean = q.component_mean(j);
-    DenseMatrix t = inverse_upper(q.factor(j), m), covariance = outer_gram(t);
+    DenseMatrix t = inverse_upper(q.factor(j), m);
+    DenseMatrix covariance = outer_gram(t);
     parts.push_back(
         {q.weight(j), {mean.begin(), mean.end()}, std::move(t), std::move(covariance), -q.log_determinant(j)});
   }

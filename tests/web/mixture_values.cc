@@ -57,7 +57,7 @@ Posterior posterior_of(const Case& one) {
         box.hi.push_back(box.lo.back() + std::pow(10.0, static_cast<double>(k % 4) - 1.0));
   Coordinates coordinates;
   for (std::size_t k = 0; k < 12; ++k)
-    coordinates.push_back(one.kind[0] == 'b' || (one.kind[0] == 'm' && k % 3 > 0) ? Coordinate::kProbit
+    coordinates.push_back(one.kind[0] == 'p' || (one.kind[0] == 'm' && k % 3 > 0) ? Coordinate::kProbit
                                                                                   : Coordinate::kLinear);
   return {random_mixture(10, 12, one.condition, one.kind[0] == 'l', kSeed), coordinates, box};
 }

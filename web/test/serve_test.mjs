@@ -46,7 +46,7 @@ test("a_dropped_csv_gives_a_drawn_posterior_and_a_bad_one_the_librarys_message",
   assert.match(await page.textContent(".error"), /^bad\.csv:3:1: 'abc' is not a number/);
   assert.equal(await page.locator("figure").count(), 0);
   await input.setInputFiles({ name: "two.csv", mimeType: "text/csv", buffer: Buffer.from(DATA.replaceAll("\n", ",1\n")) });
-  await page.waitForFunction(() => document.querySelector(".error")?.textContent.includes("two.csv: 2 columns"));
+  await page.locator(".error", { hasText: "two.csv: 2 columns" }).waitFor();
   await page.fill('input[data-option="columns"]', "1");
   await page.keyboard.press("Enter");
   await posterior(page, 2);
